@@ -1,0 +1,60 @@
+"""Interlingua asks whether there is a common language inside a multilingual language model."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Loaded on first use, so that `import interlingua` stays instant.
+_HOMES = {
+    "Bitext": "types",
+    "Dictionary": "types",
+    "InterlinguaError": "errors",
+    "LabelledCorpus": "types",
+    "Language": "types",
+    "ParallelCorpus": "types",
+    "TaggedCorpus": "types",
+    "TextCorpus": "types",
+    "Treebank": "types",
+    "bitext": "corpora",
+    "dictionary": "corpora",
+    "labelled": "corpora",
+    "load": "corpora",
+    "parallel": "corpora",
+    "tagged": "corpora",
+    "text": "corpora",
+    "treebank": "corpora",
+}
+
+__all__ = [*_HOMES, "__version__"]
+
+if TYPE_CHECKING:
+    from interlingua.corpora import bitext as bitext
+    from interlingua.corpora import dictionary as dictionary
+    from interlingua.corpora import labelled as labelled
+    from interlingua.corpora import load as load
+    from interlingua.corpora import parallel as parallel
+    from interlingua.corpora import tagged as tagged
+    from interlingua.corpora import text as text
+    from interlingua.corpora import treebank as treebank
+    from interlingua.errors import InterlinguaError as InterlinguaError
+    from interlingua.types import Bitext as Bitext
+    from interlingua.types import Dictionary as Dictionary
+    from interlingua.types import LabelledCorpus as LabelledCorpus
+    from interlingua.types import Language as Language
+    from interlingua.types import ParallelCorpus as ParallelCorpus
+    from interlingua.types import TaggedCorpus as TaggedCorpus
+    from interlingua.types import TextCorpus as TextCorpus
+    from interlingua.types import Treebank as Treebank
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'interlingua' has no attribute {name!r}")
+    return getattr(import_module(f"interlingua.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

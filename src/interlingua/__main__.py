@@ -1,0 +1,5 @@
+"""`python -m interlingua`."""
+
+from interlingua.cli.main import main
+
+main()

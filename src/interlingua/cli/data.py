@@ -1,0 +1,252 @@
+"""`interlingua data ls | show | check | fetch`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from interlingua.corpora.dataset import Dataset
+    from interlingua.languages import Language
+
+app = typer.Typer(help="List, show, check and fetch data.", no_args_is_help=True, rich_markup_mode=None)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Langs = Annotated[str, typer.Option("--langs", help="Language tags, separated by commas: en,fr,zh-Hant.")]
+Split = Annotated[str, typer.Option("--split", help="train, dev, test, or what the data set has.")]
+
+
+def tags(text: str) -> tuple[Language, ...]:
+    """The languages of a comma-separated option."""
+    from interlingua.languages import Language
+
+    return tuple(Language.parse(tag) for tag in text.split(",") if tag.strip())
+
+
+@app.command("ls")
+def ls(
+    as_json: Json = False,
+    found_only: Annotated[bool, typer.Option("--found", help="Only what is on this machine.")] = False,
+) -> None:
+    """List the data sets of the catalogue: what they are, where they are, languages, sizes, licences.
+
+    Example: interlingua data ls --found
+    """
+    from interlingua.corpora.catalog import CATALOG
+
+    rows = [entry for dataset in CATALOG if (entry := describe(dataset))["found"] or not found_only]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    _print(_listing(rows))
+    here = sum(bool(row["found"]) for row in rows)
+    typer.echo(f"{here} of {len(rows)} data sets are on this machine. interlingua data show NAME shows a few rows.")
+
+
+def describe(dataset: Dataset) -> dict[str, Any]:
+    """What is known about a data set, with sizes where it is at hand."""
+    from interlingua.corpora.places import locate
+
+    place = locate(dataset)
+    files = dataset.scan(place[1]) if place else []
+    languages = sorted({str(f.side or lang) for f in files for lang in ((f.side,) if f.side else f.languages)})
+    return {
+        "name": dataset.name,
+        "folder": dataset.directory,
+        "kind": str(dataset.kind),
+        "found": place[0] if place and files else "",
+        "languages": languages,
+        "splits": sorted({f.split for f in files} - {""}),
+        "parts": sorted({f.part for f in files} - {""}),
+        "files": len(files),
+        "bytes": sum(f.bytes for f in files),
+        "licence": dataset.licence,
+        "citation": dataset.citation,
+        "origin": dataset.origin.page,
+        "origin_verified": dataset.origin.verified,
+        "hub": dataset.hub.id if dataset.hub else "",
+        "note": dataset.note,
+    }
+
+
+def _listing(rows: Sequence[dict[str, Any]]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in ("name", "what", "where", "languages", "splits", "size", "licence"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "size", min_width=6)
+    for row in rows:
+        name = row["name"] if row["name"] == row["folder"] else f"{row['name']} ({row['folder']})"
+        count = f"{len(row['languages'])}: " if len(row["languages"]) > 3 else ""
+        size = human(row["bytes"]) if row["files"] else ""
+        languages, splits = count + " ".join(row["languages"]), " ".join(row["splits"])
+        table.add_row(name, row["kind"], row["found"] or "not here", languages, splits, size, row["licence"])
+    return table
+
+
+def human(size: int) -> str:
+    """A number of bytes as people say it."""
+    value = float(size)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+def _print(table: Table) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        # Into a file or a pipe nothing needs to fit a window.
+        console = Console(highlight=False, width=200)
+    console.print(table)
+
+
+@app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(help="A data set (everyday, ntrex, ud/en_ewt) or a path to your own files.")],
+    langs: Langs = "",
+    split: Split = "",
+    n: Annotated[int, typer.Option("--rows", "-n", help="How many rows.", min=1)] = 5,
+    as_json: Json = False,
+) -> None:
+    """Show a few rows, side by side where the text is parallel.
+
+    Example: interlingua data show everyday --langs en,fr,zh,ar --rows 3
+    """
+    from interlingua.cli.rows import render
+    from interlingua.corpora.loading import load, own_path, parallel
+    from interlingua.corpora.places import find
+
+    wanted = tags(langs)
+    if own_path(name) is not None:
+        record: Any = parallel(Path(name), *wanted)
+    else:
+        dataset, _ = find(name)
+        several = dataset.row_aligned and len(wanted) > 1
+        record = (
+            parallel(name, *wanted, split=split) if several else load(name, *_default(dataset, wanted), split=split)
+        )
+    for line in render(record, n, as_json=as_json):
+        typer.echo(line)
+
+
+def _default(dataset: Dataset, wanted: tuple[Language, ...]) -> tuple[Language, ...]:
+    """The languages to show where none were named: the first that will do."""
+    from interlingua.corpora.dataset import Kind
+    from interlingua.corpora.places import locate
+    from interlingua.languages import Language
+
+    place = locate(dataset)
+    if wanted or place is None:
+        return wanted
+    files = dataset.scan(place[1])
+    known = sorted({f.side or f.languages[0] for f in files}, key=lambda lang: (lang != Language.parse("en"), lang))
+    pairs = [f.languages for f in files if len(f.languages) == 2]
+    if pairs:
+        return pairs[0]
+    if dataset.kind is Kind.PARALLEL:
+        return tuple(known[:3])
+    return tuple(known[:2] if dataset.kind is Kind.DICTIONARY else known[:1])
+
+
+@app.command("check")
+def check(
+    paths: Annotated[list[Path], typer.Argument(help="A folder of files named by language, the files, or one table.")],
+    langs: Langs = "",
+    as_json: Json = False,
+    limit: Annotated[int, typer.Option("--limit", help="Print at most this many problems (0: all).", min=0)] = 200,
+) -> None:
+    """Check your own parallel text: every problem with file and line. Exit code 1 if there are errors.
+
+    Example: interlingua data check my_corpus/en.txt my_corpus/fr.txt
+    """
+    from dataclasses import asdict
+
+    from interlingua.corpora.check import check as run
+
+    report = run(paths, tags(langs))
+    if as_json:
+        found = {**asdict(report), "errors": report.errors, "warnings": report.warnings}
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        from interlingua.cli.terminal import visible
+
+        shown = report.problems[: limit or None]
+        for problem in shown:
+            typer.echo(visible(str(problem)))
+        if len(shown) < len(report.problems):
+            typer.echo(f"... and {len(report.problems) - len(shown)} more (--limit 0 shows all)")
+        what = f"{report.rows} rows in {', '.join(report.languages)}" if report.languages else f"{report.rows} rows"
+        typer.echo(f"{what}: {_count(report.errors, 'error')}, {_count(report.warnings, 'warning')}")
+    if report.errors:
+        raise typer.Exit(1)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n or 'no'} {noun}{'' if n == 1 else 's'}"
+
+
+@app.command("fetch")
+def fetch(
+    name: Annotated[str, typer.Argument(help="A data set of the catalogue.")],
+    langs: Langs = "",
+    split: Split = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be fetched, and fetch nothing.")] = False,
+) -> None:
+    """Download a data set into the cache: with its licence, resumed, verified.
+
+    Example: interlingua data fetch ntrex --langs en,fr
+    """
+    from interlingua.corpora.fetch import fetch_dataset, requests
+    from interlingua.corpora.places import cache_root, find
+
+    dataset, part = find(name)
+    typer.echo(f"licence of {dataset.name}: {dataset.licence}")
+    typer.echo(f"cite: {dataset.citation}")
+    if dataset.built_in:
+        typer.echo(f"{dataset.name} is built in: nothing to fetch")
+        return
+    if not dataset.origin.verified:
+        typer.echo(f"origin: {dataset.origin.page} (unverified: its bytes have not been compared with a known hash)")
+    if dry_run:
+        for url, path in requests(dataset, tags(langs), split, part):
+            typer.echo(f"{url} -> {cache_root() / dataset.directory / path}")
+        return
+    with _bars() as progress:
+        folder = fetch_dataset(dataset, tags(langs), split=split, part=part, progress=progress)
+    files = dataset.scan(folder)
+    typer.echo(f"{len(files)} files, {human(sum(f.bytes for f in files))}, in {folder}")
+
+
+@contextmanager
+def _bars() -> Iterator[Callable[[str], Callable[[int, int | None], None]]]:
+    """A progress bar a file, on the terminal's standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(file=sys.stderr), disable=not sys.stderr.isatty()) as bars:
+
+        def start(name: str) -> Callable[[int, int | None], None]:
+            task = bars.add_task(name, total=None)
+            return lambda done, total: bars.update(task, completed=done, total=total)
+
+        yield start

@@ -1,0 +1,248 @@
+"""A name or a path becomes a typed record.
+
+`load("ntrex", "en", "fr")` gives what the catalogue says the data set is. The functions named after a kind
+(`parallel`, `labelled`, `tagged`, `treebank`, `dictionary`, `bitext`, `text`) also read a user's own files, and say
+so where a data set is of another kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from interlingua.corpora.alignments import read_aligned_jsonl, read_aligned_tsv
+from interlingua.corpora.bio import read_tagged
+from interlingua.corpora.choice import Choice
+from interlingua.corpora.columns import KINDS
+from interlingua.corpora.conllu import read_conllu
+from interlingua.corpora.dataset import Dataset, Kind
+from interlingua.corpora.files import plain_suffix
+from interlingua.corpora.lexicon import read_dictionary
+from interlingua.corpora.own import read_own, read_own_labelled
+from interlingua.corpora.places import find, locate, places
+from interlingua.corpora.plain import read_text
+from interlingua.errors import DataNotFoundError, InputError, UnknownNameError
+from interlingua.languages import Language
+from interlingua.types import (
+    Bitext,
+    Corpus,
+    Dictionary,
+    LabelledCorpus,
+    ParallelCorpus,
+    TaggedCorpus,
+    TextCorpus,
+    Treebank,
+)
+
+Record = Corpus | TextCorpus
+R = TypeVar("R", bound=Record)
+Tag = str | Language
+
+
+def load(name: str, *languages: Tag, split: str = "", path: str | Path | None = None) -> Record:
+    """The record of a data set of the catalogue.
+
+    `name` may name a part (`ud/en_ewt`, `mono/europarl`). Parallel text takes any number of languages (all by
+    default, where there is one n-way corpus), dictionaries and alignments two, everything else one.
+    `path` is the data set's folder, where it is in none of the usual places.
+    """
+    dataset, part = find(name)
+    wanted = tuple(map(Language.parse, languages))
+    folder = None if path is None else Path(path)
+    found = locate(dataset, folder)
+    files = dataset.scan(found[1]) if found else []
+    if files:
+        return _READERS[dataset.kind](Choice(dataset, files, split, part), wanted)
+    if folder is None and dataset.hub is not None and not dataset.origin.url:
+        from interlingua.corpora.hub import load_from_hub
+
+        return load_from_hub(dataset, wanted, split=split, part=part)
+    if folder is None and dataset.origin.url:
+        from interlingua.corpora.fetch import fetch_dataset
+
+        files = dataset.scan(fetch_dataset(dataset, wanted, split=split, part=part))
+        return _READERS[dataset.kind](Choice(dataset, files, split, part), wanted)
+    looked = " or ".join(str(place) for _, place in places(dataset, folder))
+    raise DataNotFoundError(
+        f"{dataset.name} is not in {looked}: get it from {dataset.origin.page}, put it in a folder {dataset.directory} "
+        "and set INTERLINGUA_DATA to the folder above that"
+    )
+
+
+def _read_parallel(choice: Choice, wanted: tuple[Language, ...]) -> ParallelCorpus:
+    dataset = choice.dataset
+    if len(choice.files[0].languages) == 2:
+        return _read_pair(choice, wanted)
+    files = {f.languages[0]: f.path for f in choice.one_each(wanted)}
+    ids = {"ids": next(iter(files.values())).with_name(dataset.ids)} if dataset.ids else {}
+    return dataset.read(files, **ids, **choice.labels())  # type: ignore[no-any-return]
+
+
+def _read_pair(choice: Choice, wanted: tuple[Language, ...]) -> ParallelCorpus:
+    found = choice.pair(*choice.two(wanted), either_way=True)
+    if found[0].side is not None:
+        corpus = choice.dataset.read({f.side: f.path for f in found}, **choice.labels())
+    else:
+        corpus = choice.dataset.read(found[0].path, *found[0].languages, **choice.labels())
+    return corpus.languages(*wanted) if wanted else corpus  # type: ignore[no-any-return]
+
+
+def _read_one(choice: Choice, wanted: tuple[Language, ...]) -> Record:
+    """Everything that is in one language at a time."""
+    file = choice.single(wanted)
+    return choice.dataset.read(file.path, file.languages[0], **choice.labels(file))  # type: ignore[no-any-return]
+
+
+def _read_dictionary(choice: Choice, wanted: tuple[Language, ...]) -> Dictionary:
+    dataset = choice.dataset
+    source, target = choice.two(wanted)
+    if choice.files[0].side is not None:
+        files = {f.languages[0]: f.path for f in choice.one_each((source, target))}
+        return dataset.read(files, *files, **choice.labels())  # type: ignore[no-any-return]
+    file = choice.pair(source, target, either_way=True)[0]
+    dictionary: Dictionary = dataset.read(file.path, *file.languages, **choice.labels())
+    if file.languages == (source, target):
+        return dictionary
+    note = f"inverted: the file is {target}-{source}"
+    return replace(dictionary.inverse(), notes=(*dictionary.notes, note))
+
+
+def _read_bitext(choice: Choice, wanted: tuple[Language, ...]) -> Bitext:
+    source, target = choice.two(wanted)
+    found = choice.pair(source, target, either_way=False)
+    if len(found) > 1:
+        names = " or ".join(f"{choice.dataset.name}/{f.part}" for f in found)
+        raise InputError(f"{choice.dataset.name} has {source}-{target} more than once: say {names}")
+    return choice.dataset.read(found[0].path, source, target, **choice.labels())  # type: ignore[no-any-return]
+
+
+def _read_text(choice: Choice, wanted: tuple[Language, ...]) -> TextCorpus:
+    files = choice.for_language(choice.one_language(wanted))
+    return choice.dataset.read([f.path for f in files], files[0].languages[0], **choice.labels())  # type: ignore[no-any-return]
+
+
+_READERS: dict[Kind, Callable[[Choice, tuple[Language, ...]], Record]] = {
+    Kind.PARALLEL: _read_parallel,
+    Kind.LABELLED: _read_one,
+    Kind.TAGGED: _read_one,
+    Kind.TREEBANK: _read_one,
+    Kind.DICTIONARY: _read_dictionary,
+    Kind.BITEXT: _read_bitext,
+    Kind.TEXT: _read_text,
+}
+
+
+def _of_type(kind: type[R], record: Record, name: str, wanted: str) -> R:
+    if not isinstance(record, kind):
+        raise InputError(f"{name} is {find(name)[0].kind}, not {wanted}")
+    return record
+
+
+def own_path(source: str | Path) -> Path | None:
+    """The path `source` names, or None where it is the name of a data set; an error where it is neither."""
+    if isinstance(source, Path):
+        return source
+    try:
+        find(source)
+    except UnknownNameError:
+        if Path(source).exists():
+            return Path(source)
+        raise
+    return None
+
+
+def parallel(
+    source: str | Path | Mapping[str, str | Path], *languages: Tag, split: str = "", path: str | Path | None = None
+) -> ParallelCorpus:
+    """Parallel text: a data set by name, a folder of line-aligned files, {language: file}, a table, or a TMX file.
+
+    Data sets whose row i is the same sentence in every language (xnli, pawsx, xcopa, PUD treebanks) serve too:
+    their first field, or their sentences; rows whose text repeats an earlier row are left out and counted in the notes.
+    """
+    wanted = tuple(map(Language.parse, languages))
+    own = None if isinstance(source, Mapping) else own_path(source)
+    if isinstance(source, Mapping):
+        return read_own(source, wanted)
+    if own is not None:
+        return read_own(own, wanted)
+    name = str(source)
+    dataset, _ = find(name)
+    if dataset.row_aligned:
+        return _from_rows(dataset, name, wanted, split, path)
+    return _of_type(ParallelCorpus, load(name, *wanted, split=split, path=path), name, "parallel text")
+
+
+def _from_rows(
+    dataset: Dataset, name: str, wanted: tuple[Language, ...], split: str, path: str | Path | None
+) -> ParallelCorpus:
+    if len(wanted) < 2:
+        raise InputError(f"{name} as parallel text: say which languages, at least two")
+    texts: dict[Language, tuple[str, ...]] = {}
+    for lang in wanted:
+        record = load(name, lang, split=split, path=path)
+        if isinstance(record, LabelledCorpus):
+            texts[record.language] = tuple(row[0] for row in record.texts)
+        elif isinstance(record, Treebank):
+            texts[record.language] = tuple(tree.text or " ".join(tree.tokens) for tree in record.trees)
+        elif isinstance(record, TaggedCorpus):
+            texts[record.language] = tuple(map(" ".join, record.words))
+    corpus = ParallelCorpus.from_texts(texts, name=name, licence=dataset.licence)
+    first = {text: i for i, text in reversed(list(enumerate(corpus.columns[0])))}
+    keep = sorted(first.values())
+    if len(keep) == len(corpus):
+        return corpus
+    note = f"{len(corpus) - len(keep)} of {len(corpus)} rows repeat an earlier one and were left out"
+    return replace(corpus.take(keep), notes=(note,))
+
+
+def labelled(source: str | Path, language: Tag, *, split: str = "", path: str | Path | None = None) -> LabelledCorpus:
+    """Labelled sentences or pairs: a data set by name, or a table with a header (premise, hypothesis, label)."""
+    if own := own_path(source):
+        return read_own_labelled(own, Language.parse(language))
+    record = load(str(source), language, split=split, path=path)
+    return _of_type(LabelledCorpus, record, str(source), "labelled sentences")
+
+
+def tagged(source: str | Path, language: Tag, *, split: str = "", path: str | Path | None = None) -> TaggedCorpus:
+    """Tagged words: a data set by name (a treebank gives its parts of speech), or a file of words and entity tags."""
+    if own := own_path(source):
+        return read_tagged(own, Language.parse(language), name=own.name)
+    record = load(str(source), language, split=split, path=path)
+    if isinstance(record, Treebank):
+        return record.tagged()
+    return _of_type(TaggedCorpus, record, str(source), "tagged words")
+
+
+def treebank(source: str | Path, language: Tag, *, split: str = "", path: str | Path | None = None) -> Treebank:
+    """A treebank: a data set by name (`ud/en_ewt`), or a CoNLL-U file."""
+    if own := own_path(source):
+        return read_conllu(own, Language.parse(language), name=own.name)
+    return _of_type(Treebank, load(str(source), language, split=split, path=path), str(source), "a treebank")
+
+
+def dictionary(
+    name: str | Path, source: Tag, target: Tag, *, split: str = "", path: str | Path | None = None
+) -> Dictionary:
+    """A bilingual dictionary: a data set by name, or a file with a pair of words a line."""
+    if own := own_path(name):
+        return read_dictionary(own, Language.parse(source), Language.parse(target), name=own.name)
+    record = load(str(name), source, target, split=split, path=path)
+    return _of_type(Dictionary, record, str(name), "a dictionary")
+
+
+def bitext(name: str | Path, source: Tag, target: Tag, *, split: str = "", path: str | Path | None = None) -> Bitext:
+    """Word-aligned sentence pairs: a data set by name, or a file (.jsonl with word lists, or TSV with links)."""
+    if own := own_path(name):
+        read = read_aligned_jsonl if KINDS.get(plain_suffix(own)) == "json" else read_aligned_tsv
+        return read(own, Language.parse(source), Language.parse(target), name=own.name)
+    return _of_type(Bitext, load(str(name), source, target, split=split, path=path), str(name), "word alignments")
+
+
+def text(source: str | Path, language: Tag, *, path: str | Path | None = None) -> TextCorpus:
+    """Monolingual text as a stream: a data set by name, a file, or every file of a folder."""
+    if own := own_path(source):
+        files = sorted(p for p in own.iterdir() if p.is_file()) if own.is_dir() else [own]
+        return read_text(files, Language.parse(language), name=own.name)
+    return _of_type(TextCorpus, load(str(source), language, path=path), str(source), "plain text")

@@ -1,0 +1,87 @@
+"""A user's own files: which languages their names say, and which reader their suffix asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from interlingua.corpora.aligned import read_lines, read_table
+from interlingua.corpora.columns import KINDS, open_table
+from interlingua.corpora.files import plain_suffix
+from interlingua.corpora.labels import read_labelled
+from interlingua.corpora.tmx import read_tmx
+from interlingua.errors import DataNotFoundError, FormatError, InputError, LanguageError
+from interlingua.languages import Language
+from interlingua.types import LabelledCorpus, ParallelCorpus
+
+# Three-letter words in file names that happen to be language codes.
+NO_LANGUAGE = frozenset("all bpe dev ids low new old out raw ref set src tgt tmp tok txt val tsv csv xml tmx".split())
+
+TEXT_FIELDS = (("premise", "hypothesis"), ("sentence1", "sentence2"), ("sentence",), ("text",))
+LABEL_FIELDS = ("label", "gold_label", "labels", "class")
+
+
+def language_of(path: Path) -> Language | None:
+    """The language a file name ends in: `en.txt`, `news.fr.txt.gz`, `corpus.de-en.en`; None where it says none."""
+    words = re.split(r"[.]", path.name)
+    for word in reversed(words):
+        if word.lower() in NO_LANGUAGE or word.lower() in ("gz", "bz2", "xz", "zst"):
+            continue
+        try:
+            return Language.parse(word)
+        except LanguageError:
+            break
+    return None
+
+
+def files_by_language(paths: Sequence[Path], languages: Sequence[Language] = ()) -> dict[Language, Path]:
+    """Each file under its language: as given, in order, else as its name says."""
+    if languages and len(languages) == len(paths):
+        return dict(zip(languages, paths, strict=True))
+    found: dict[Language, Path] = {}
+    for path in paths:
+        lang = language_of(path)
+        if lang is None:
+            raise InputError(
+                f"{path.name} does not say its language: name it like en.txt, or pass the languages in order"
+            )
+        if lang in found:
+            raise InputError(f"{found[lang].name} and {path.name} are both {lang}: pass one file a language")
+        found[lang] = path
+    if missing := [str(lang) for lang in languages if lang not in found]:
+        raise InputError(f"no file for {', '.join(missing)}: there are {', '.join(p.name for p in found.values())}")
+    return {lang: found[lang] for lang in languages} if languages else found
+
+
+def read_own(source: Path | Mapping[str, str | Path], languages: Sequence[Language] = ()) -> ParallelCorpus:
+    """Parallel text from a folder of line-aligned files, a mapping of language to file, a table, or a TMX file."""
+    if isinstance(source, Mapping):
+        files = {Language.parse(tag): Path(path) for tag, path in source.items()}
+        return read_lines({lang: files[lang] for lang in languages or files}, name="+".join(map(str, files)))
+    if not source.exists():
+        raise DataNotFoundError(f"{source} does not exist")
+    if source.is_dir():
+        paths = [p for p in sorted(source.iterdir()) if p.is_file() and language_of(p) is not None]
+        if not paths:
+            raise DataNotFoundError(f"{source} holds no files named by a language, such as en.txt and fr.txt")
+        return read_lines(files_by_language(paths, languages), name=source.name)
+    if plain_suffix(source) == ".tmx":
+        return read_tmx(source, languages, name=source.name)
+    if plain_suffix(source) in KINDS:
+        return read_table(source, languages, name=source.name)
+    raise InputError(
+        f"{source} is one file of plain text: parallel text is a folder of such files, a .tsv, .csv or .jsonl with "
+        "a column a language, or a .tmx"
+    )
+
+
+def read_own_labelled(path: Path, language: Language) -> LabelledCorpus:
+    """A table with a header: premise and hypothesis, sentence1 and sentence2, sentence, or text; and a label."""
+    names = open_table(path, header=True).names()
+    fields = next((f for f in TEXT_FIELDS if set(f) <= set(names)), None)
+    label = next((f for f in LABEL_FIELDS if f in names), None)
+    if fields is None:
+        wanted = " or ".join(" and ".join(f) for f in TEXT_FIELDS)
+        raise FormatError(path, 1, f"no columns named {wanted}: it has {', '.join(names)}")
+    return read_labelled(path, language, {f: f for f in fields}, label, header=True, name=path.name)
