@@ -126,12 +126,12 @@ def show(
     Example: interlingua data show everyday --langs en,fr,zh,ar --rows 3
     """
     from interlingua.cli.rows import render
-    from interlingua.corpora.loading import load, own_path, parallel
+    from interlingua.corpora.loading import load, own, own_path, parallel
     from interlingua.corpora.places import find
 
     wanted = tags(langs)
     if own_path(name) is not None:
-        record: Any = parallel(Path(name), *wanted)
+        record: Any = own(Path(name), *wanted)
     else:
         dataset, _ = find(name)
         several = dataset.row_aligned and len(wanted) > 1

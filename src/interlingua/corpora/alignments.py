@@ -7,12 +7,13 @@ counts from 1 (`first=1`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import regex
 
-from interlingua.corpora.columns import open_table
+from interlingua.corpora.columns import JSON, open_table
 from interlingua.corpora.files import read_all
 from interlingua.errors import FormatError
 from interlingua.languages import Language
@@ -68,14 +69,28 @@ def read_aligned_tsv(
 
 
 def read_aligned_jsonl(
-    path: Path, source: Language, target: Language, *, name: str = "unnamed", licence: str = "unknown"
+    path: Path,
+    source: Language,
+    target: Language,
+    *,
+    lenient: bool = False,
+    name: str = "unnamed",
+    licence: str = "unknown",
 ) -> Bitext:
-    """Objects with `src_words`, `tgt_words` and `alignment` (pairs of positions from 0)."""
-    return _bitext(list(_json_rows(path)), source, target, name, licence)
+    """Objects with `src_words`, `tgt_words` and `alignment` (pairs of positions from 0; -1 stands for no word).
+
+    A link to a word that is not there is an error; with `lenient` it is left out and counted in the notes.
+    """
+    outside: list[int] | None = [] if lenient else None
+    bitext = _bitext(list(_json_rows(path, outside)), source, target, name, licence)
+    if not outside:
+        return bitext
+    note = f"{sum(outside)} links in {len(outside)} sentences point outside their sentence and were left out"
+    return replace(bitext, notes=(note,))
 
 
-def _json_rows(path: Path) -> Iterator[Row]:
-    for number, record in open_table(path).objects():
+def _json_rows(path: Path, outside: list[int] | None) -> Iterator[Row]:
+    for number, record in open_table(path, delimiter=JSON).objects():
         sides = []
         for key in ("src_words", "tgt_words"):
             words = record.get(key)
@@ -87,7 +102,13 @@ def _json_rows(path: Path) -> Iterator[Row]:
             isinstance(p, list) and len(p) == 2 and all(type(i) is int for i in p) for p in pairs
         ):
             raise FormatError(path, number, "'alignment' must be a list of pairs of positions")
-        links = _within(path, number, [(p[0], p[1]) for p in pairs], sides)
+        real = [(p[0], p[1]) for p in pairs if -1 not in p]
+        if outside is not None:
+            kept = [(i, j) for i, j in real if i < len(sides[0]) and j < len(sides[1])]
+            if len(kept) < len(real):
+                outside.append(len(real) - len(kept))
+            real = kept
+        links = _within(path, number, real, sides)
         yield number, sides[0], sides[1], links, links
 
 

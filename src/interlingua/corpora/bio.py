@@ -7,6 +7,7 @@ unless it is told. Tags come out as IOB2, whatever the file uses.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +25,12 @@ PREFIX = regex.compile(r"^([a-z]{2,3}(?:-[a-z-]+)?):(?=.)")
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns hold the word and the tag; `tag` None for files of words alone."""
+    """Which columns hold the word and the tag (`tag` None for files of words alone), of how many."""
 
     word: int
     tag: int | None
     tabs: bool
+    width: int
 
 
 def read_tagged(
@@ -102,26 +104,31 @@ def _is_comment(line: str) -> bool:
 
 
 def _layout(block: Sequence[tuple[int, str]], word: int | None, tag: int | None) -> Layout:
-    tabs = all("\t" in line for _, line in block)
+    tabs = any("\t" in line for _, line in block)
     cells = [line.split("\t") if tabs else line.split(" ") for _, line in block]
-    width = min(map(len, cells))
+    # The usual number of cells: a word may hold spaces, a line may lack its tag.
+    widths = Counter(map(len, cells))
+    width = max(widths, key=lambda w: (widths[w], w))
     if width == 1:
-        return Layout(word or 0, tag, tabs)
+        return Layout(word or 0, tag, tabs, width)
     numbered = width > 2 and [row[0] for row in cells] in (
         [str(i) for i in range(len(cells))],
         [str(i + 1) for i in range(len(cells))],
     )
     first = word if word is not None else int(numbered)
     if tag is not None:
-        return Layout(first, tag, tabs)
+        return Layout(first, tag, tabs, width)
     # Behind a running number comes the word, then its tag; otherwise the tag is the last column.
-    return Layout(first, first + 1 if numbered else -1, tabs)
+    return Layout(first, first + 1 if numbered else -1, tabs, width)
 
 
 def _cells(path: Path, number: int, line: str, layout: Layout) -> tuple[str, str]:
     """The word and its tag ("" where the file has none)."""
-    # A word may hold spaces where tabs separate; where spaces do, the last one is before the tag.
     cells = line.split("\t") if layout.tabs else line.split(" ")
+    if not layout.tabs and len(cells) > layout.width > 1:
+        # A word that holds spaces itself, such as `10 000`.
+        end = layout.word + 1 + len(cells) - layout.width
+        cells[layout.word : end] = [" ".join(cells[layout.word : end])]
     if layout.tag is None:
         return cells[layout.word], ""
     needed = max(layout.word, layout.tag if layout.tag >= 0 else layout.word + 1) + 1

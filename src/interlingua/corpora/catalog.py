@@ -403,6 +403,7 @@ CATALOG: tuple[Dataset, ...] = (
             read_labelled,
             fields={"text": "text"},
             label="label",
+            ragged=True,  # a few tweets hold tabs and stray numbers behind them
             classes={"0": "negative", "1": "neutral", "2": "positive"},
         ),
         licence="tweets, research use",
@@ -574,7 +575,7 @@ CATALOG: tuple[Dataset, ...] = (
         name="word_alignment",
         kind=Kind.BITEXT,
         files=("{source}-{target}/{part}.{split}.jsonl",),
-        read=read_aligned_jsonl,
+        read=partial(read_aligned_jsonl, lenient=True),
         licence="mixed: hansards, golden and sv unrestricted, en-ja CC-BY-SA-3.0, en-cs CC-BY-SA-4.0",
         citation="Mihalcea and Pedersen 2003; Graca et al. 2008; Marecek 2011 and others",
         origin=Origin(f"{GITHUB}/loganbrenningmeyer/binaryalign"),

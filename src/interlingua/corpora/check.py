@@ -22,7 +22,7 @@ from interlingua.corpora.bio import read_tagged
 from interlingua.corpora.columns import JSON, KINDS, TAB, open_table
 from interlingua.corpora.conllu import read_conllu
 from interlingua.corpora.files import byte_problem, open_bytes, plain_suffix
-from interlingua.corpora.own import files_by_language, language_of, read_own
+from interlingua.corpora.own import TAGGED, files_by_language, language_of, read_own
 from interlingua.errors import DataNotFoundError, FormatError, InputError
 from interlingua.languages import Language
 
@@ -34,7 +34,6 @@ LETTERS = {"Hans": "Hani", "Hant": "Hani", "Jpan": "Hani Hira Kana", "Kore": "Ha
 # Letters that must be of the language's script, of those in a row that has at least LETTERS_FROM of them.
 SCRIPT_SHARE = 0.5
 LETTERS_FROM = 4
-TAGGED = frozenset({".conll", ".bio", ".iob", ".iob2"})
 
 
 @dataclass(frozen=True, order=True)

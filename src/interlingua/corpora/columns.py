@@ -20,11 +20,15 @@ KINDS = {".tsv": TAB, ".tab": TAB, ".csv": COMMA, ".jsonl": JSON, ".ndjson": JSO
 
 @dataclass(frozen=True)
 class Table:
-    """A file of rows. `delimiter` is a tab (nothing is a quote), a comma (RFC 4180), ` ||| ` or `json`."""
+    """A file of rows. `delimiter` is a tab (nothing is a quote), a comma (RFC 4180), ` ||| ` or `json`.
+
+    Every row must have as many cells as the first, unless it is `ragged`: then cells beyond those are ignored.
+    """
 
     path: Path
     delimiter: str
     header: bool
+    ragged: bool = False
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Every row as cells, header included, with its line number; not for JSON."""
@@ -79,7 +83,7 @@ class Table:
                 width = len(cells)
                 if self.header:
                     continue
-            if len(cells) != width:
+            if len(cells) != width and not (self.ragged and len(cells) > width):
                 raise FormatError(self.path, number, f"{len(cells)} columns where the first row has {width}")
             yield number, [cells[p] for p in positions]
         if positions is None:
@@ -136,10 +140,10 @@ class Table:
         return record
 
 
-def open_table(path: Path, *, delimiter: str | None = None, header: bool | None = None) -> Table:
+def open_table(path: Path, *, delimiter: str | None = None, header: bool | None = None, ragged: bool = False) -> Table:
     """A table with the delimiter its suffix implies; `header` defaults to True for CSV and TSV."""
     chosen = delimiter or KINDS.get(plain_suffix(path)) or _sniff(path)
-    return Table(path, chosen, (chosen in (TAB, COMMA)) if header is None else header)
+    return Table(path, chosen, (chosen in (TAB, COMMA)) if header is None else header, ragged)
 
 
 def _sniff(path: Path) -> str:

@@ -1,8 +1,8 @@
 """Downloads that can be trusted: resumed, verified, atomic, capped.
 
 A file is written under its name plus `.part` and renamed only when its length and hash are right, so a cache never
-holds half a file. A cut connection is taken up again where it broke, here and in a later run, as long as the file can be
-shown to be the same one (by its entity tag, or in the end by its hash). Archives are unpacked into a folder beside
+holds half a file. A cut connection is taken up again where it broke, here and in a later run, as long as the file can
+be shown to be the same one (by its entity tag, or in the end by its hash). Archives are unpacked into a folder beside
 their target and moved into place at the end; members that would leave it, links and devices are refused, and
 so is one that grows past the caps.
 """
@@ -76,20 +76,22 @@ def _tag(part: Path) -> Path:
 
 def _transfer(url: str, part: Path, progress: Progress, max_bytes: int, *, known: bool) -> None:
     """Fill `part`, taking up again where the connection broke; gives up after TRIES tries without a new byte."""
-    tries = 0
+    tries = best = 0
     while True:
-        before = part.stat().st_size if part.exists() else 0
         try:
             if _continue(url, part, progress, max_bytes, known=known):
                 return
             problem = "the connection was cut"
         except urllib.error.HTTPError as error:
+            error.close()  # it is a response too, and holds a socket
             if error.code < 500:
                 raise DownloadError(f"{url}: the server answered {error.code} {error.reason}") from error
             problem = f"the server answered {error.code}"
         except (urllib.error.URLError, HTTPException, ConnectionError, TimeoutError) as error:
             problem = str(getattr(error, "reason", error)) or type(error).__name__
-        grown = part.exists() and part.stat().st_size > before
+        size = part.stat().st_size if part.exists() else 0
+        # A server that makes us start over again and again must not keep us for ever: only a new best counts.
+        grown, best = size > best, max(size, best)
         tries = 0 if grown else tries + 1
         if tries >= TRIES:
             raise DownloadError(f"{url}: {problem}; what arrived is kept, run it again to go on")
@@ -113,6 +115,7 @@ def _continue(url: str, part: Path, progress: Progress, max_bytes: int, *, known
         if error.code == 416 and have:
             # Nothing is left to send, or the file has changed and is shorter now: judge by the length it states.
             stated = error.headers.get("Content-Range", "").rpartition("/")[2]
+            error.close()
             if stated == str(have):
                 return True
             part.unlink()

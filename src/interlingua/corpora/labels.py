@@ -19,6 +19,7 @@ def read_labelled(
     *,
     header: bool | None = None,
     optional: bool = False,
+    ragged: bool = False,
     classes: Mapping[str, str] | None = None,
     name: str = "unnamed",
     licence: str = "unknown",
@@ -27,9 +28,9 @@ def read_labelled(
 
     `fields` maps the names the record uses to columns; `label` is None for data without labels;
     `classes` renames labels (`{"0": "negative"}`), and then any other label is an error. `optional`: a file
-    without the label column is data without labels, not an error.
+    without the label column is data without labels, not an error. `ragged`: cells beyond the header's are ignored.
     """
-    table = open_table(path, header=header)
+    table = open_table(path, header=header, ragged=ragged)
     if optional and isinstance(label, int) and table.width() <= label:
         label = None
     columns = [*fields.values()] + ([] if label is None else [label])

@@ -20,7 +20,7 @@ from interlingua.corpora.conllu import read_conllu
 from interlingua.corpora.dataset import Dataset, Kind
 from interlingua.corpora.files import plain_suffix
 from interlingua.corpora.lexicon import read_dictionary
-from interlingua.corpora.own import read_own, read_own_labelled
+from interlingua.corpora.own import TAGGED, is_labelled, language_of, read_own, read_own_labelled
 from interlingua.corpora.places import find, locate, places
 from interlingua.corpora.plain import read_text
 from interlingua.errors import DataNotFoundError, InputError, UnknownNameError
@@ -195,6 +195,24 @@ def _from_rows(
         return corpus
     note = f"{len(corpus) - len(keep)} of {len(corpus)} rows repeat an earlier one and were left out"
     return replace(corpus.take(keep), notes=(note,))
+
+
+def own(path: Path, *languages: Tag) -> Record:
+    """A user's own file or folder as whatever its suffix and header say it is."""
+    if not path.exists():
+        raise DataNotFoundError(f"{path} does not exist")
+    suffix = plain_suffix(path)
+    wanted = tuple(map(Language.parse, languages))
+    if path.is_dir() or suffix == ".tmx" or (suffix in KINDS and not is_labelled(path)):
+        return read_own(path, wanted)
+    lang = wanted[0] if wanted else language_of(path)
+    if lang is None:
+        raise InputError(f"{path.name} does not say its language: name it like news.fr{suffix}, or say the language")
+    if suffix in KINDS:
+        return read_own_labelled(path, lang)
+    if suffix == ".conllu":
+        return read_conllu(path, lang, name=path.name)
+    return read_tagged(path, lang, name=path.name) if suffix in TAGGED else read_text([path], lang, name=path.name)
 
 
 def labelled(source: str | Path, language: Tag, *, split: str = "", path: str | Path | None = None) -> LabelledCorpus:

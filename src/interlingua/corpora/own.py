@@ -19,6 +19,7 @@ from interlingua.types import LabelledCorpus, ParallelCorpus
 NO_LANGUAGE = frozenset("all bpe dev ids low new old out raw ref set src tgt tmp tok txt val tsv csv xml tmx".split())
 
 TEXT_FIELDS = (("premise", "hypothesis"), ("sentence1", "sentence2"), ("sentence",), ("text",))
+TAGGED = frozenset({".conll", ".bio", ".iob", ".iob2"})
 LABEL_FIELDS = ("label", "gold_label", "labels", "class")
 
 
@@ -74,6 +75,12 @@ def read_own(source: Path | Mapping[str, str | Path], languages: Sequence[Langua
         f"{source} is one file of plain text: parallel text is a folder of such files, a .tsv, .csv or .jsonl with "
         "a column a language, or a .tmx"
     )
+
+
+def is_labelled(path: Path) -> bool:
+    """Whether the header of a table names a text and a label rather than languages."""
+    names = set(open_table(path, header=True).names())
+    return any(set(f) <= names for f in TEXT_FIELDS) and bool(names & set(LABEL_FIELDS))
 
 
 def read_own_labelled(path: Path, language: Language) -> LabelledCorpus:

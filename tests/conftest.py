@@ -1,0 +1,52 @@
+"""What all tests share: where the data is, the command line as a user runs it, and no silent skips in CI."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def data_root() -> Path:
+    """The folder of public data sets; tests that need it are skipped where a user has none."""
+    value = os.environ.get("INTERLINGUA_DATA")
+    if not value:
+        pytest.skip("INTERLINGUA_DATA is not set: it names a folder of public data sets")
+    return Path(value).resolve()
+
+
+@pytest.fixture
+def no_data(monkeypatch, tmp_path):
+    """A machine without data sets: only what is built in."""
+    monkeypatch.delenv("INTERLINGUA_DATA", raising=False)
+    monkeypatch.setenv("INTERLINGUA_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def cli(tmp_path):
+    """Run `interlingua ...` as a subprocess; returns the finished process."""
+
+    def run(*arguments, env=None, cwd=None):
+        variables = {**os.environ, "INTERLINGUA_CACHE": str(tmp_path / "cache"), "COLUMNS": "100", **(env or {})}
+        return subprocess.run(
+            [sys.executable, "-m", "interlingua", *map(str, arguments)],
+            capture_output=True,
+            encoding="utf-8",
+            env={k: v for k, v in variables.items() if v is not None},
+            cwd=cwd or tmp_path,
+            timeout=300,
+            check=False,
+        )
+
+    return run
+
+
+def pytest_runtest_logreport(report):
+    """Where nothing may be skipped (CI), a skip is a failure."""
+    if report.skipped and os.environ.get("INTERLINGUA_NO_SKIP") and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"

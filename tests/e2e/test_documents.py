@@ -1,0 +1,103 @@
+"""What the documents show is what happens: code blocks, examples, the promises of the change log."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import interlingua
+
+REPOSITORY = Path(__file__).parent.parent.parent
+DOCUMENTS = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language):
+    for path in DOCUMENTS:
+        for number, match in enumerate(BLOCK.finditer(path.read_text(encoding="utf-8"))):
+            if match[1] == language:
+                yield pytest.param(match[2], id=f"{path.relative_to(REPOSITORY)}-{number}")
+
+
+def environment(tmp_path):
+    kept = {k: v for k, v in os.environ.items() if k != "INTERLINGUA_DATA"}
+    return {**kept, "INTERLINGUA_CACHE": str(tmp_path), "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_python_blocks_run(code, tmp_path):
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        check=False,
+    )
+    assert out.returncode == 0, out.stderr
+
+
+@pytest.mark.parametrize("text", blocks("console"))
+def test_console_blocks_print_what_they_show(text, tmp_path):
+    """`$ command` lines are run; the lines below must appear in this order (`...` skips some)."""
+    (tmp_path / "my_corpus").mkdir()
+    (tmp_path / "my_corpus" / "en.txt").write_text("The cat sleeps.\nIt is raining.\n", encoding="utf-8")
+    (tmp_path / "my_corpus" / "fr.txt").write_text("Le chat dort.\nIt is raining.\n", encoding="utf-8")
+    for chunk in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, *shown = chunk.rstrip().split("\n")
+        command = command.replace("interlingua ", f"{sys.executable} -m interlingua ", 1)
+        out = subprocess.run(
+            ["bash", "-c", command],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            check=False,
+        )
+        printed = [line.rstrip() for line in (out.stdout + out.stderr).split("\n")]
+        position = 0
+        for line in shown:
+            if line.strip() == "...":
+                continue
+            assert line.rstrip() in printed[position:], (
+                f"{command}\nwas said to print: {line}\nbut printed:\n{out.stdout}{out.stderr}"
+            )
+            position = printed.index(line.rstrip(), position) + 1
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_examples_run(path, tmp_path):
+    out = subprocess.run(
+        [sys.executable, path], capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), check=False
+    )
+    assert out.returncode == 0, out.stderr
+    assert out.stdout.strip()
+
+
+def test_links_between_documents_lead_somewhere():
+    for path in [*DOCUMENTS, *REPOSITORY.glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_versions_agree():
+    changes = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {interlingua.__version__}" in citation
+    assert "## [Unreleased]" in changes or f"## [{interlingua.__version__}]" in changes
+
+
+def test_every_data_set_is_in_the_documentation():
+    from interlingua.corpora import CATALOG
+
+    page = (REPOSITORY / "docs" / "data.md").read_text(encoding="utf-8")
+    assert all(f"`{dataset.name}`" in page for dataset in CATALOG)
+
+
+def test_nothing_is_pinned_to_a_local_version():
+    pins = [line for line in (REPOSITORY / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    assert pins
+    assert not [pin for pin in pins if "+" in pin]
