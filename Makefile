@@ -71,7 +71,7 @@ check: $(VENV)/.dev
 	@! grep -nE '^[^#]*\+' constraints.txt || { echo "error: constraints.txt pins a +local version"; exit 1; }
 
 docs: $(VENV)/.docs
-	@$(BIN)/python -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "site/index.html"
 
 bench: $(VENV)/.dev

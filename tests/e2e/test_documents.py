@@ -1,5 +1,6 @@
 """What the documents show is what happens: code blocks, examples, the promises of the change log."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -27,7 +28,7 @@ def environment(tmp_path):
     return {**kept, "INTERLINGUA_CACHE": str(tmp_path), "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
 
 
-@pytest.mark.parametrize("code", blocks("python"))
+@pytest.mark.parametrize("code", list(blocks("python")))
 def test_python_blocks_run(code, tmp_path):
     out = subprocess.run(
         [sys.executable, "-c", code],
@@ -40,7 +41,7 @@ def test_python_blocks_run(code, tmp_path):
     assert out.returncode == 0, out.stderr
 
 
-@pytest.mark.parametrize("text", blocks("console"))
+@pytest.mark.parametrize("text", list(blocks("console")))
 def test_console_blocks_print_what_they_show(text, tmp_path):
     """`$ command` lines are run; the lines below must appear in this order (`...` skips some)."""
     (tmp_path / "my_corpus").mkdir()
@@ -93,8 +94,13 @@ def test_versions_agree():
 def test_every_data_set_is_in_the_documentation():
     from interlingua.corpora import CATALOG
 
-    page = (REPOSITORY / "docs" / "data.md").read_text(encoding="utf-8")
-    assert all(f"`{dataset.name}`" in page for dataset in CATALOG)
+    spec = importlib.util.spec_from_file_location("hooks", REPOSITORY / "docs" / "hooks.py")
+    hooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hooks)
+    page = hooks.on_page_markdown((REPOSITORY / "docs" / "data.md").read_text(encoding="utf-8"))
+    assert all(f"`{dataset.name}`" in page and dataset.licence in page for dataset in CATALOG)
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert f"catalogue** of {len(CATALOG)} data sets" in readme
 
 
 def test_nothing_is_pinned_to_a_local_version():

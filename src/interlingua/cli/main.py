@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -42,8 +44,17 @@ def _options(
     pass
 
 
+class Interrupted(BaseException):
+    """Ctrl-C, under a name that typer does not catch: it would end the program without a word."""
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise Interrupted
+
+
 def main() -> None:
     """The entry point: runs a verb and turns what a user can cause into one line."""
+    signal.signal(signal.SIGINT, _interrupt)
     # Redirected output is UTF-8 whatever the locale, like everything this package writes.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -52,7 +63,7 @@ def main() -> None:
         app()
     except InterlinguaError as error:
         _fail(" ".join(str(error).split()), 2)
-    except KeyboardInterrupt:
+    except Interrupted:
         _fail("interrupted; what was finished is kept, run it again to go on", 130)
     except BrokenPipeError:
         # The reader (`| head`) has gone: not an error.

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 ISOLATE, POP = "\u2067", "\u2069"
 # Format characters that belong to the spelling of some languages.
 JOINERS = frozenset("\u200c\u200d")
+NEVER_FIRST = frozenset("。，、；：？！）》」』】”’")
 
 
 def visible(text: str) -> str:
@@ -46,8 +47,10 @@ def wrap(text: str, width: int) -> list[str]:
             line, word = "", word.strip()
         for character in regex.findall(r"\X", word):
             if cell_len(line + character) > width:
-                lines.append(line)
-                line = ""
+                # No line starts with a full stop or a closing bracket: the character before it comes along.
+                kept = len(line) - (character in NEVER_FIRST and len(line) > 1)
+                lines.append(line[:kept])
+                line = line[kept:]
                 character = character.lstrip()
             line += character
     return [*lines, line]
