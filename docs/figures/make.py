@@ -21,8 +21,8 @@ def rows() -> str:
     line, column, left, top = 28, 290, 104, 64
     width, height = left + column * len(ROWS) + 40, top + line * len(LANGS) + 18
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="Noto Sans, Noto Sans CJK SC, '
-        'Noto Sans Arabic, Helvetica, Arial, sans-serif" font-size="14">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-size="14" '
+        'font-family="Noto Sans, Noto Sans CJK SC, Noto Sans Arabic, Helvetica, Arial, sans-serif">',
         f'<rect width="{width}" height="{height}" rx="10" fill="#fbfaf7"/>',
     ]
     for k, key in enumerate(ROWS):
