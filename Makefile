@@ -46,7 +46,7 @@ $(VENV)/.user: $(VENV)/.venv-made pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.user pyproject.toml constraints.txt
 	@echo "installing what tests and checks need"
 	@$(INSTALL) -e '.[dev]'
-	@$(PIP) wheel -c constraints.txt -w $(VENV)/wheels --find-links $(VENV)/wheels langcodes numpy regex rich typer
+	@$(PIP) wheel -c constraints.txt -w $(VENV)/wheels .
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.user pyproject.toml constraints.txt
@@ -75,7 +75,7 @@ docs: $(VENV)/.docs
 	@echo "site/index.html"
 
 bench: $(VENV)/.dev
-	@for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python $$script || exit 1; done
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
 	rm -rf $(VENV) site dist build .pytest_cache .mypy_cache .ruff_cache .coverage .hypothesis

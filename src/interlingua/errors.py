@@ -19,6 +19,9 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+# More names than this are not listed when one of them is close.
+LISTED = 8
+
 
 class InterlinguaError(Exception):
     """The root: catch this to catch everything this package raises on purpose."""
@@ -29,16 +32,17 @@ class InputError(InterlinguaError, ValueError):
 
 
 class UnknownNameError(InputError):
-    """A name that is in no catalogue. The message lists what is close, then what exists."""
+    """A name that is in no catalogue. The message says what is close, and what exists where that is not too long."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
-        choices = sorted(known)
-        close = difflib.get_close_matches(name.lower(), choices, n=3, cutoff=0.5)
+        choices = sorted(set(known))
+        # Short codes are close to one another without meaning anything alike.
+        close = difflib.get_close_matches(name.lower(), choices, n=3, cutoff=0.5) if len(name) > 3 else []
         message = f"unknown {what} {name!r}"
         if close:
             message += f": did you mean {' or '.join(close)}?"
-        elif choices:
-            message += f": there are {', '.join(choices)}"
+        if choices and (not close or len(choices) <= LISTED):
+            message += f"{'' if close else ':'} there {'is' if len(choices) == 1 else 'are'} {', '.join(choices)}"
         if hint:
             message += f" ({hint})"
         super().__init__(message)

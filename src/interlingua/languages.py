@@ -28,7 +28,7 @@ TWO_SCRIPTS = frozenset({"zh"})
 RIGHT_TO_LEFT = frozenset({"Arab", "Hebr", "Syrc", "Thaa", "Nkoo", "Adlm", "Rohg", "Mand", "Samr"})
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, repr=False)
 class Language:
     """A language and the script it is written in. Two tags are the same language when both agree.
 
@@ -42,12 +42,17 @@ class Language:
     language: str
     script: str | None
     region: str | None = field(default=None, compare=False)
-    tag: str = field(default="", compare=False, repr=False)
+    tag: str = field(default="", compare=False)
 
     @classmethod
     def parse(cls, tag: str | Language) -> Language:
         """The language a tag names; `LanguageError`, with what is close, where it names none."""
+        if not isinstance(tag, str | Language):
+            raise LanguageError(f"{tag!r} is not a language code: give one such as en, deu or zh-Hans")
         return tag if isinstance(tag, Language) else _parse(tag)
+
+    def __repr__(self) -> str:
+        return f"Language({(self.tag or str(self))!r})"
 
     def __str__(self) -> str:
         if self.script and (self.language in TWO_SCRIPTS or self.script != _likely_script(self.language, None)):
@@ -80,6 +85,8 @@ def _parse(tag: str) -> Language:
         raise LanguageError(f"{tag!r} names no single language: give one such as en, deu or zh-Hans")
     if not langcodes.Language.make(language=language).is_valid():
         raise LanguageError(f"{tag!r} is not a registered language code: see iso639-3.sil.org")
+    if parsed.script and not langcodes.Language.make(script=parsed.script).is_valid():
+        raise LanguageError(f"{tag!r}: {parsed.script} is not a registered script, such as Latn, Cyrl or Hant")
     region = parsed.territory
     script = parsed.script or _likely_script(language, region)
     return Language(language, script, region, given)

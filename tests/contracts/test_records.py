@@ -99,8 +99,9 @@ class TestParallel:
 
     def test_columns_rows_and_languages(self):
         assert self.corpus["fr"] == self.corpus[FR] == tuple(f"fr {i}" for i in range(6))
-        assert self.corpus[3] == {EN: "en 3", FR: "fr 3"}
-        assert [row[FR] for row in self.corpus][-1] == "fr 5"
+        assert self.corpus[3] == {"en": "en 3", "fr": "fr 3"}
+        assert self.corpus[3]["fra"] == self.corpus[3][FR] == "fr 3"
+        assert [row["fr"] for row in self.corpus][-1] == "fr 5"
         assert self.corpus.languages("fr", "en").langs == (FR, EN)
         assert self.corpus.languages("fra").langs == (FR,)
 
@@ -126,6 +127,15 @@ class TestParallel:
         with pytest.raises(InputError, match=r"unknown language in unnamed 'de'.*en"):
             self.corpus["de"]
 
+    @pytest.mark.parametrize("key", [6, -7, None, 1.5])
+    def test_what_is_no_row(self, key):
+        with pytest.raises(InputError):
+            self.corpus[key]
+
+    def test_a_row_says_which_languages_it_has(self):
+        with pytest.raises(InputError, match="unknown language in this row 'de': there are en, fr"):
+            self.corpus[0]["de"]
+
     def test_no_languages(self):
         with pytest.raises(InputError, match="0 languages"):
             ParallelCorpus(langs=(), columns=())
@@ -136,6 +146,48 @@ def test_a_wrong_number_of_ids_or_labels():
         dataclasses.replace(RECORDS["labelled"], ids=("1", "2"))
     with pytest.raises(InputError, match="6 rows but 1 labels"):
         dataclasses.replace(RECORDS["labelled"], labels=("a",))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TaggedCorpus(language=EN, words=(("a", "b"),), tags=(("O",),)), "2 words but 1 tags"),
+        (lambda: LabelledCorpus(language=EN, fields=("p", "h"), texts=(("a",),), labels=None), "1 texts for 2 fields"),
+        (lambda: Treebank(language=EN, trees=(Tree(("a",), ("X",), (0, 1), ("root",)),)), "differ in number"),
+        (
+            lambda: Bitext(
+                source=EN, target=FR, source_words=(("a",),), target_words=(("b",),), sure=(frozenset({(5, 5)}),)
+            ),
+            "link \\(5, 5\\) in a pair of 1 and 1 words",
+        ),
+    ],
+)
+def test_rows_that_do_not_fit_together(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_the_hash_covers_everything_a_record_says():
+    tree = RECORDS["treebank"].trees[0]
+    for changed in (dataclasses.replace(tree, text="a0 b0"), dataclasses.replace(tree, words=("a0", "x"))):
+        assert Treebank(language=EN, trees=(changed,)).hash != RECORDS["treebank"][:1].hash
+    renamed = dataclasses.replace(RECORDS["labelled"], fields=("q", "h"))
+    assert renamed.hash != RECORDS["labelled"].hash
+
+
+def test_a_record_is_short_when_printed(record):
+    assert len(repr(record)) < 100
+    assert "6 rows" in repr(record)
+
+
+@pytest.mark.parametrize("rows", [["home-01"], [True, False], [None]])
+def test_rows_are_chosen_by_position(record, rows):
+    with pytest.raises(InputError, match="rows are chosen by position"):
+        record.take(rows)
+
+
+def test_a_seed_will_do_for_a_generator(record):
+    assert record.sample(3, 5) == record.sample(3, np.random.default_rng(5))
 
 
 def test_labelled_columns_and_classes():

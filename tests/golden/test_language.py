@@ -73,6 +73,9 @@ def test_region_is_kept_but_tells_nothing_apart():
         ("mul", "names no single language"),
         ("e" * 99, "not a language code"),
         ("12", "not a registered language code"),
+        ("en-Abcd", "not a registered script"),
+        (None, "not a language code"),
+        (3, "not a language code"),
     ],
 )
 def test_what_names_no_language_is_an_error_that_helps(tag, message):
@@ -82,6 +85,10 @@ def test_what_names_no_language_is_an_error_that_helps(tag, message):
 
 def test_an_unknown_script_is_none_not_latin():
     assert Language.parse("abc").script is None
+
+
+def test_a_language_prints_as_it_was_given():
+    assert repr(Language.parse("zho-CN")) == "Language('zho-CN')"
 
 
 def test_right_to_left():

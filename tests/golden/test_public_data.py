@@ -32,7 +32,7 @@ def reference(path):
 
 
 def test_every_treebank_equals_the_conllu_package(data_root):
-    dataset, _ = find("ud")
+    dataset, *_ = find("ud")
     files = dataset.scan(data_root / "ud")
     assert len(files) > 50
     empty_nodes = ranges = 0
@@ -84,7 +84,7 @@ def tags_of(path, column, tabs):
 def test_every_bio_file_has_the_spans_of_seqeval(data_root, name, column, tabs):
     from seqeval.metrics.sequence_labeling import get_entities
 
-    dataset, _ = find(name)
+    dataset, *_ = find(name)
     files = dataset.scan(data_root / dataset.directory)
     assert files
     for file in files:
@@ -100,7 +100,7 @@ def test_every_bio_file_has_the_spans_of_seqeval(data_root, name, column, tabs):
 
 
 def test_every_part_of_speech_file_parses(data_root):
-    dataset, _ = find("udpos")
+    dataset, *_ = find("udpos")
     files = dataset.scan(data_root / "udpos")
     assert len(files) == 25
     for file in files:

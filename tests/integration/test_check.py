@@ -75,6 +75,48 @@ def test_extreme_lengths(tmp_path):
     assert ("fr.txt", 8, "warning", "length ratio") in found(report)
 
 
+def test_untranslated_rows_are_found_between_any_two_languages(tmp_path):
+    texts = {"ar": ["القط نائم"], "en": ["The cat sleeps."], "fr": ["The cat sleeps."]}
+    assert found(check([write(tmp_path / "c", texts)])) == {("fr.txt", 1, "warning", "untranslated")}
+
+
+def test_what_is_passed_over_is_said(tmp_path):
+    folder = write(tmp_path / "c", {"fr": ["Bonjour."]})
+    (folder / "xx.txt").write_text("?\n")
+    (folder / "de.txt").mkdir()
+    rules = {(p.path.rpartition("/")[2], p.rule) for p in check([folder]).problems}
+    assert rules == {("xx.txt", "passed over"), ("de.txt", "passed over"), ("fr.txt", "one language")}
+
+
+def test_control_characters_and_old_line_ends(tmp_path):
+    folder = write(tmp_path / "c", {"en": ["a\x1b[31m word", "\u202eabcd"], "fr": ["un mot", "abdc"]})
+    assert {(p.line, p.rule) for p in check([folder]).problems} == {(1, "control"), (2, "control")}
+    mac = write(tmp_path / "mac", {"en": b"one\rtwo\r", "fr": b"un\ndeux\n"})
+    assert "line ends" in {p.rule for p in check([mac]).problems}
+
+
+def test_utf16_is_said_once(tmp_path):
+    folder = write(tmp_path / "c", {"en": "one\ntwo\n".encode("utf-16"), "fr": ["un", "deux"]})
+    assert [(p.line, p.rule) for p in check([folder]).problems] == [(1, "encoding")]
+
+
+def test_labelled_tables_are_checked_as_such(tmp_path):
+    path = tmp_path / "nli.tsv"
+    path.write_text("premise\thypothesis\tlabel\na\tb\tneutral\n", encoding="utf-8")
+    assert check([path]).problems == ()
+    path.write_text("premise\thypothesis\tlabel\na\tb\t\n", encoding="utf-8")
+    assert [p.message for p in check([path]).problems] == ["the label is empty"]
+
+
+def test_progress_is_reported(tmp_path):
+    folder = write(
+        tmp_path / "c", {"en": [f"Sentence {i}." for i in range(6000)], "fr": [f"Phrase {i}." for i in range(6000)]}
+    )
+    seen = []
+    check([folder], progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(4096, 12000), (8192, 12000)]
+
+
 def test_files_with_languages_in_order(tmp_path):
     folder = write(tmp_path / "c", GOOD)
     (folder / "en.txt").rename(folder / "first.text")
@@ -90,6 +132,17 @@ def test_tables_report_every_bad_line(tmp_path):
     path.write_bytes(b"en\tfr\na\tb\nc\nd\te\tf\ng\t\xff\n")
     report = check([path])
     assert [p.line for p in report.problems] == [3, 4, 5]
+    assert report.rows == 1
+    mixed = tmp_path / "m.jsonl"
+    mixed.write_text(
+        '{"en": "a", "fr": "b"}\n{"en": "c"}\n{"en": "d", "fr": null}\n[1]\n{"en": "same text", "fr": "same text"}\n{\n'
+    )
+    assert [(p.line, p.severity) for p in check([mixed]).problems] == [
+        (2, "error"), (3, "error"), (4, "error"), (5, "warning"), (6, "error"),
+    ]  # fmt: skip
+    bom = tmp_path / "bom.tsv"
+    bom.write_text("\ufeffen\tfr\nHello.\tBonjour.\n", encoding="utf-8")
+    assert [p.rule for p in check([bom]).problems] == ["bom"]
     good = tmp_path / "u.tsv"
     good.write_text("en\tfr\nThe cat sleeps.\tThe cat sleeps.\n\tVide\n", encoding="utf-8")
     assert found(check([good])) == {("u.tsv", 2, "warning", "untranslated"), ("u.tsv", 3, "error", "empty line")}

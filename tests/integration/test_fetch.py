@@ -4,8 +4,11 @@ import errno
 import hashlib
 import http.server
 import io
+import subprocess
+import sys
 import tarfile
 import threading
+import time
 import zipfile
 from dataclasses import replace
 
@@ -13,10 +16,9 @@ import pytest
 
 import interlingua as il
 from interlingua.corpora import fetch
-from interlingua.corpora.dataset import Origin
 from interlingua.corpora.fetch import download, fetch_dataset, unpack
 from interlingua.corpora.places import find
-from interlingua.errors import DownloadError, InputError, IntegrityError
+from interlingua.errors import DataNotFoundError, DownloadError, InputError, IntegrityError
 
 BODY = bytes(range(256)) * 2000
 SHA = hashlib.sha256(BODY).hexdigest()
@@ -122,6 +124,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
         self.close_connection = True
 
+    def serve_slow(self):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(BODY)))
+        self.end_headers()
+        for i in range(0, len(BODY), 100_000):
+            self.wfile.write(BODY[i : i + 100_000])
+            time.sleep(0.1)
+        self.close_connection = True
+
+    def serve_endless(self):
+        """Neither a length nor chunks: the end of the connection is the end of the file, or is it?"""
+        self.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n" + BODY[:5000])
+        self.close_connection = True
+
     def serve_redirect(self):
         self.send_response(302)
         self.send_header("Location", "file:///etc/hostname")
@@ -194,7 +210,7 @@ def test_a_file_that_changed_meanwhile_is_fetched_anew(server, tmp_path):
         ("tooshort", IntegrityError, "gave bytes with SHA-256", []),
         ("toolong", DownloadError, "the connection was cut; what arrived is kept", None),
         ("missing", DownloadError, "the server answered 404", []),
-        ("down", DownloadError, "the server answered 503; what arrived is kept", []),
+        ("down", DownloadError, "the server answered 503$", []),
         ("huge", DownloadError, "more than the .* allowed", []),
         ("wrongrange", DownloadError, "answered with bytes from 7 where", None),
         ("redirect", DownloadError, "302", []),
@@ -212,6 +228,15 @@ def test_what_goes_wrong_is_said_and_never_passes_for_the_file(server, tmp_path,
 def test_a_stream_without_a_length_is_capped(server, tmp_path):
     with pytest.raises(DownloadError, match="sends more than the 1,000 bytes allowed"):
         download(f"{server.url}/chunked", tmp_path / "a", max_bytes=1000)
+
+
+def test_a_body_of_unknown_length_is_taken_only_with_a_hash(server, tmp_path):
+    with pytest.raises(DownloadError, match="whether all arrived cannot be known"):
+        download(f"{server.url}/endless", tmp_path / "a")
+    with pytest.raises(IntegrityError, match="SHA-256"):
+        download(f"{server.url}/endless", tmp_path / "a", sha256=SHA)
+    digest = hashlib.sha256(BODY[:5000]).hexdigest()
+    assert download(f"{server.url}/endless", tmp_path / "a", sha256=digest).read_bytes() == BODY[:5000]
 
 
 def test_nobody_is_listening(tmp_path, monkeypatch):
@@ -294,6 +319,17 @@ class TestArchives:
         assert not (tmp_path / "out").exists()
         assert leftovers(tmp_path) == ["a.bin"]
 
+    def test_a_wrong_checksum_is_damage(self, tmp_path, make):
+        archive = make(tmp_path / "a.bin", [("x.txt", b"some text that will be changed " * 50)])
+        data = bytearray(archive.read_bytes())
+        # The checksum: eight bytes before the end of a gzip; in a zip, in the entry's header.
+        place = len(data) - 8 if make is make_tar else data.index(b"PK\x01\x02") + 16
+        data[place] ^= 0xFF
+        archive.write_bytes(bytes(data))
+        with pytest.raises(IntegrityError, match="is damaged"):
+            unpack(archive, tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
     def test_damage_is_named(self, tmp_path, make):
         archive = make(tmp_path / "a.bin", [("x.txt", bytes(range(256)) * 400)])
         data = archive.read_bytes()
@@ -309,7 +345,7 @@ class TestArchives:
 @pytest.fixture
 def ntrex(server, monkeypatch):
     """The catalogue's NTREX, with its address on this machine."""
-    dataset, _ = find("ntrex")
+    dataset, *_ = find("ntrex")
     moved = replace(dataset, origin=replace(dataset.origin, url=f"{server.url}/ntrex/{{lang}}.txt"))
     monkeypatch.setattr("interlingua.corpora.places.CATALOG", (moved,))
     server.files["/ntrex/eng.txt"] = b"one\ntwo\n"
@@ -324,20 +360,40 @@ def test_a_data_set_is_fetched_once_and_found_after_that(no_data, server, ntrex)
     assert len(server.requests) == 2
 
 
-def test_nothing_is_left_when_one_file_fails(no_data, server, ntrex):
-    del server.files["/ntrex/fra.txt"]
-    with pytest.raises(DownloadError, match="fra.txt: the server answered 404"):
+def test_a_request_that_failed_half_way_can_be_repeated(no_data, server, ntrex):
+    kept = server.files.pop("/ntrex/fra.txt")
+    with pytest.raises(DataNotFoundError, match=r"ntrex is not on this machine .*fra.txt: the server answered 404"):
         il.parallel("ntrex", "en", "fr")
-    assert leftovers(no_data) == ["eng.txt"]
+    server.files["/ntrex/fra.txt"] = kept
+    assert il.parallel("ntrex", "en", "fr")["fr"] == ("un", "deux")
+
+
+def test_a_language_that_is_missing_here_is_fetched(no_data, server, ntrex):
+    il.parallel("ntrex", "en", "fr")
+    server.files["/ntrex/deu.txt"] = b"eins\nzwei\n"
+    assert il.parallel("ntrex", "en", "de")["de"] == ("eins", "zwei")
+    with pytest.raises(InputError, match=r"unknown language in ntrex 'es': there are de, en, fr"):
+        il.parallel("ntrex", "en", "es")
+
+
+def test_two_processes_do_not_spoil_one_file(server, tmp_path):
+    """Both ask for the same slow file at once; both get it whole."""
+    code = "import sys; from pathlib import Path; from interlingua.corpora.fetch import download; "
+    code += f"download('{server.url}/slow', Path(sys.argv[1]))"
+    running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "a")]) for _ in range(3)]
+    assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
+    assert (tmp_path / "a").read_bytes() == BODY
+    assert len(server.requests) == 1
 
 
 def test_archives_of_the_catalogue_are_unpacked(no_data, server, monkeypatch, tmp_path):
-    dataset, _ = find("europarl")
+    dataset, *_ = find("europarl_v7")
     moved = replace(dataset, origin=replace(dataset.origin, url=f"{server.url}/{{source}}-{{target}}.tgz"))
     monkeypatch.setattr("interlingua.corpora.places.CATALOG", (moved,))
     members = [("europarl-v7.fr-en.en", b"one\n"), ("europarl-v7.fr-en.fr", b"un\n")]
     server.files["/fr-en.tgz"] = make_tar(tmp_path / "x.tgz", members).read_bytes()
-    assert il.parallel("europarl", "fr", "en")["en"] == ("one",)
+    assert il.parallel("europarl_v7", "en", "fr")["en"] == ("one",)
+    assert leftovers(no_data) == ["europarl-v7.fr-en.en", "europarl-v7.fr-en.fr"]
 
 
 def test_a_full_disk(no_data, ntrex, monkeypatch):
@@ -364,7 +420,7 @@ def test_requests_that_cannot_be_made(no_data, name, languages, message):
 
 def test_addresses_are_those_of_the_catalogue(no_data):
     def urls(name, *tags, split=""):
-        dataset, part = find(name)
+        dataset, part, _ = find(name)
         return list(fetch.requests(dataset, [il.Language.parse(t) for t in tags], split, part))
 
     (url, path), _ = urls("ntrex", "zh", "fr")
@@ -374,10 +430,13 @@ def test_addresses_are_those_of_the_catalogue(no_data):
         "tatoeba.fra-eng.fra",
         "tatoeba.fra-eng.eng",
     ]
+    assert urls("tatoeba", "en", "fr") == urls("tatoeba", "fr", "en")
+    assert urls("ntrex", "cs")[0][1] == "ces.txt"
     assert urls("muse", "en", "fr", split="train")[0][1] == "en-fr.0-5000.txt"
+    with pytest.raises(InputError, match="no address for the split 'full'"):
+        urls("muse", "en", "fr", split="full")
+    for unfit in ("../../etc", "a/b", "x y"):
+        with pytest.raises(InputError, match="is no split"):
+            urls("muse", "en", "fr", split=unfit)
     assert urls("xcopa", "et", split="dev")[0][0].endswith("/et/val.et.jsonl")
     assert urls("multi30k", "de")[0][1] == "val.de.txt.gz"
-
-
-def test_origins_without_bytes_at_hand_are_unverified():
-    assert Origin("page").verified is False

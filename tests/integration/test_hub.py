@@ -91,9 +91,44 @@ def test_a_data_set_of_the_catalogue_comes_from_the_hub_where_it_is_nowhere_else
     monkeypatch.setattr(hub, "open_hub", fake)
     record = il.labelled("xnli", "zh", split="dev")
     assert asked == [("facebook/xnli", "zh", "validation")]
-    assert (record.name, record.licence) == ("xnli", "CC-BY-NC-4.0")
-    with pytest.raises(InputError, match="one language at a time"):
+    assert (record.name, record.licence) == ("xnli:dev", "CC-BY-NC-4.0")
+    with pytest.raises(DataNotFoundError, match="one language at a time"):
         il.load("xnli", "en", "fr")
+
+
+def test_labels_are_named_as_in_the_files(no_data, monkeypatch):
+    monkeypatch.setattr(hub, "open_hub", lambda *_: dataset(sentence1=["a"], sentence2=["b"], label=[1]))
+    assert il.labelled("pawsx", "de").labels == ("paraphrase",)
+
+
+def test_missing_values():
+    features = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["no", "yes"])})
+    columns = {"text": "text", "label": "label"}
+    unlabelled = dataset(features, text=["a", "b"], label=[-1, -1])
+    assert read_hub(unlabelled, Kind.LABELLED, columns, "en").labels is None
+    with pytest.raises(InputError, match="no label in row 2"):
+        read_hub(dataset(features, text=["a", "b"], label=[0, -1]), Kind.LABELLED, columns, "en")
+    with pytest.raises(InputError, match="no text in row 2"):
+        read_hub(dataset(features, text=["a", None], label=[0, 1]), Kind.LABELLED, columns, "en")
+    with pytest.raises(InputError, match="no fr in row 1"):
+        read_hub(dataset(en=["a"], fr=[None]), Kind.PARALLEL, {"en": "en", "fr": "fr"}, "en")
+    with pytest.raises(InputError, match="cannot be read as dictionary"):
+        read_hub(dataset(en=["a"]), Kind.DICTIONARY, {"en": "en"}, "en")
+
+
+def test_trees_from_the_hub_are_checked_like_any_others():
+    columns = {"words": "tokens", "upos": "upos", "heads": "head", "relations": "deprel"}
+
+    def bank(heads, relations, words=("a", "b")):
+        rows = dataset(tokens=[list(words)], upos=[["X"] * len(words)], head=[heads], deprel=[relations])
+        return read_hub(rows, Kind.TREEBANK, columns, "en", name="bank")
+
+    merged = bank(["None", "2", "0"], ["_", "det", "root"], ("du", "de", "vin"))
+    assert merged.trees[0].words == ("de", "vin")
+    with pytest.raises(InputError, match="bank row 1: 0 roots"):
+        bank(["2", "1"], ["x", "y"])
+    with pytest.raises(InputError, match="version 1"):
+        bank(["2", "0"], ["dobj", "root"])
 
 
 def test_treebanks_are_asked_for_by_their_code(no_data, monkeypatch):
@@ -106,6 +141,8 @@ def test_treebanks_are_asked_for_by_their_code(no_data, monkeypatch):
     monkeypatch.setattr(hub, "open_hub", fake)
     il.treebank("ud/en_ewt", "en")
     assert asked == [("universal-dependencies/universal_dependencies", "en_ewt", "test")]
+    with pytest.raises(DataNotFoundError, match="say which part of ud to read"):
+        il.treebank("ud", "en")
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch):

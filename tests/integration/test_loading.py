@@ -94,6 +94,7 @@ def test_labelled(root):
     assert il.labelled("pawsx", "de", split="test").labels is None
     assert il.labelled("umsab", "pt").texts == (("bom",),)
     assert len(il.parallel("xnli", "en", "fr")) == 1
+    assert il.parallel("xnli", "en", "fr").hash == il.parallel("xnli", "fr", "en").hash
     with pytest.raises(InputError, match="say which languages, at least two"):
         il.parallel("xnli", "en")
     with pytest.raises(InputError, match="unknown split of xnli 'dev'"):
@@ -105,7 +106,8 @@ def test_tagged_and_trees(root):
     with pytest.raises(InputError, match="say uner/en_ewt or uner/en_pud"):
         load("uner", "en")
     assert load("uner/en_pud", "en").words[0] == ("UN",)
-    assert load("ud/en_ewt", "en").name == "ud/en_ewt"
+    assert load("ud/en_ewt", "en").name == "ud/en_ewt:test"
+    assert load("ud/en_ewt:test", "en").hash == load("ud/en_ewt", "en").hash
     assert load("ud/UD_English-EWT", "en").trees[0].words == ("It", "rained")
     assert load("ud/ewt").ids == ("s2",)
     assert il.tagged("ud/en_pud", "en").tags[0] == ("PRON", "VERB")

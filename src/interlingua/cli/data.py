@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from interlingua.corpora.dataset import Dataset
     from interlingua.languages import Language
 
-app = typer.Typer(help="List, show, check and fetch data.", no_args_is_help=True, rich_markup_mode=None)
+HELP = """List, show, check and fetch data.
+
+Example: interlingua data show everyday --langs en,fr"""
+app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Langs = Annotated[str, typer.Option("--langs", help="Language tags, separated by commas: en,fr,zh-Hant.")]
@@ -42,30 +44,40 @@ def ls(
     """
     from interlingua.corpora.catalog import CATALOG
 
-    rows = [entry for dataset in CATALOG if (entry := describe(dataset))["found"] or not found_only]
+    everything = [describe(dataset) for dataset in CATALOG]
+    rows = [row for row in everything if row["found"] or not found_only]
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    _print(_listing(rows))
-    here = sum(bool(row["found"]) for row in rows)
-    typer.echo(f"{here} of {len(rows)} data sets are on this machine. interlingua data show NAME shows a few rows.")
+    for line in _listing(rows):
+        typer.echo(line)
+    here = sum(bool(row["found"]) for row in everything)
+    typer.echo(
+        f"{here} of {len(everything)} data sets are on this machine. interlingua data show NAME shows a few rows."
+    )
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:
     """What is known about a data set, with sizes where it is at hand."""
+    from interlingua.corpora.choice import label
     from interlingua.corpora.places import locate
+    from interlingua.errors import InputError
 
-    place = locate(dataset)
+    try:
+        place = locate(dataset)
+    except InputError as error:
+        typer.echo(f"warning: {error}", err=True) if dataset is _first_public() else None
+        place = None
     files = dataset.scan(place[1]) if place else []
-    languages = sorted({str(f.side or lang) for f in files for lang in ((f.side,) if f.side else f.languages)})
     return {
         "name": dataset.name,
         "folder": dataset.directory,
         "kind": str(dataset.kind),
         "found": place[0] if place and files else "",
-        "languages": languages,
+        "get": "fetch" if dataset.origin.url else "Hub" if dataset.hub else "" if dataset.built_in else "by hand",
+        "languages": sorted({str(lang) for f in files for lang in ((f.side,) if f.side else f.languages)}),
         "splits": sorted({f.split for f in files} - {""}),
-        "parts": sorted({f.part for f in files} - {""}),
+        "parts": sorted({label(f) for f in files if f.part}),
         "files": len(files),
         "bytes": sum(f.bytes for f in files),
         "licence": dataset.licence,
@@ -77,20 +89,28 @@ def describe(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _listing(rows: Sequence[dict[str, Any]]) -> Table:
-    from rich import box
-    from rich.table import Table
+def _first_public() -> Dataset:
+    from interlingua.corpora.catalog import CATALOG
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in ("name", "what", "where", "languages", "splits", "size", "licence"):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "size", min_width=6)
-    for row in rows:
-        name = row["name"] if row["name"] == row["folder"] else f"{row['name']} ({row['folder']})"
-        count = f"{len(row['languages'])}: " if len(row["languages"]) > 3 else ""
+    return next(dataset for dataset in CATALOG if not dataset.built_in)
+
+
+def _listing(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """A line a data set with what it is, where it is and how large; indented below it, what it holds."""
+    import textwrap
+
+    window = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 10_000
+    names = [r["name"] if r["name"] == r["folder"] else f"{r['name']} ({r['folder']})" for r in rows]
+    for name, row in zip(names, rows, strict=True):
+        where = row["found"] or f"not here ({row['get']})"
         size = human(row["bytes"]) if row["files"] else ""
-        languages, splits = count + " ".join(row["languages"]), " ".join(row["splits"])
-        table.add_row(name, row["kind"], row["found"] or "not here", languages, splits, size, row["licence"])
-    return table
+        yield f"{name:<36} {row['kind']:<19} {where:<19} {size}".rstrip()
+        details = [row["note"], f"licence: {row['licence']}"]
+        for what in ("languages", "splits", "parts"):
+            if row[what]:
+                details.append(f"{what} ({len(row[what])}): {' '.join(row[what])}")
+        for detail in details:
+            yield from textwrap.wrap(detail, max(40, window - 1), initial_indent="    ", subsequent_indent="      ")
 
 
 def human(size: int) -> str:
@@ -101,16 +121,6 @@ def human(size: int) -> str:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.1f} GB"
-
-
-def _print(table: Table) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=False)
-    if not console.is_terminal:
-        # Into a file or a pipe nothing needs to fit a window.
-        console = Console(highlight=False, width=200)
-    console.print(table)
 
 
 @app.command("show")
@@ -133,13 +143,23 @@ def show(
     if own_path(name) is not None:
         record: Any = own(Path(name), *wanted)
     else:
-        dataset, _ = find(name)
+        dataset, _, named = find(name)
         several = dataset.row_aligned and len(wanted) > 1
-        record = (
-            parallel(name, *wanted, split=split) if several else load(name, *_default(dataset, wanted), split=split)
-        )
+        _announce(dataset)
+        chosen = wanted if several else _default(dataset, wanted)
+        record = (parallel if several else load)(name, *chosen, split=split or named)
+        if len(chosen) > len(wanted) and not as_json:
+            typer.echo(f"showing {', '.join(map(str, chosen))}: --langs chooses others")
     for line in render(record, n, as_json=as_json):
         typer.echo(line)
+
+
+def _announce(dataset: Dataset) -> None:
+    """Before a data set comes from afar: that it does, and under which licence."""
+    from interlingua.corpora.places import locate
+
+    if not locate(dataset) and (dataset.origin.url or dataset.hub):
+        typer.echo(f"{dataset.name} is not here: downloading it (licence: {dataset.licence})", err=True)
 
 
 def _default(dataset: Dataset, wanted: tuple[Language, ...]) -> tuple[Language, ...]:
@@ -176,7 +196,8 @@ def check(
 
     from interlingua.corpora.check import check as run
 
-    report = run(paths, tags(langs))
+    with _bar("checking") as progress:
+        report = run(paths, tags(langs), progress)
     if as_json:
         found = {**asdict(report), "errors": report.errors, "warnings": report.warnings}
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
@@ -212,7 +233,7 @@ def fetch(
     from interlingua.corpora.fetch import fetch_dataset, requests
     from interlingua.corpora.places import cache_root, find
 
-    dataset, part = find(name)
+    dataset, part, _ = find(name)
     typer.echo(f"licence of {dataset.name}: {dataset.licence}")
     typer.echo(f"cite: {dataset.citation}")
     if dataset.built_in:
@@ -224,10 +245,27 @@ def fetch(
         for url, path in requests(dataset, tags(langs), split, part):
             typer.echo(f"{url} -> {cache_root() / dataset.directory / path}")
         return
+    if not dataset.origin.url and dataset.hub:
+        from interlingua.corpora.hub import load_from_hub
+
+        record = load_from_hub(dataset, tags(langs), split=split, part=part)
+        typer.echo(f"{record!r} is in the cache of the datasets library")
+        return
     with _bars() as progress:
         folder = fetch_dataset(dataset, tags(langs), split=split, part=part, progress=progress)
     files = dataset.scan(folder)
     typer.echo(f"{len(files)} files, {human(sum(f.bytes for f in files))}, in {folder}")
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar for work that is counted, on the terminal's standard error; it vanishes when done."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ EXTRAS = {
     "hub": ("datasets", "data sets from the Hugging Face Hub"),
     "zstd": ("zstandard", "text compressed with zstd (.zst)"),
 }
-CORE = ("numpy", "typer", "rich", "langcodes", "regex")
+CORE = ("numpy", "typer", "rich", "langcodes", "regex", "filelock")
 # Not needed yet by any verb; shown because bug reports need them.
 MODELS = ("torch", "transformers")
 
@@ -38,7 +38,8 @@ def doctor(
     typer.echo(f"devices: {', '.join(findings['devices'])}")
     typer.echo("packages: " + ", ".join(f"{k} {v or 'missing'}" for k, v in findings["packages"].items()))
     for extra, found in findings["extras"].items():
-        state = found["version"] or f"not installed: pip install 'interlingua[{extra}]'"
+        package = EXTRAS[extra][0]
+        state = f"{package} {found['version']}" if found["version"] else f"pip install 'interlingua[{extra}]'"
         typer.echo(f"extra {extra} ({found['purpose']}): {state}")
     data = findings["data"]
     typer.echo(f"INTERLINGUA_DATA: {data['INTERLINGUA_DATA'] or 'not set'}")

@@ -75,5 +75,7 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    sys.stderr.write(f"error: {message}\n")
+    from interlingua.cli.terminal import visible
+
+    sys.stderr.write(f"error: {visible(message)}\n")
     sys.exit(code)

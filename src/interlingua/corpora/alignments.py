@@ -19,7 +19,7 @@ from interlingua.errors import FormatError
 from interlingua.languages import Language
 from interlingua.types import Bitext, Links, Words
 
-LINK = regex.compile(r"(\d+)([-p?])(\d+)")
+LINK = regex.compile(r"([0-9]{1,6})([-p])([0-9]{1,6})")
 
 Row = tuple[int, Words, Words, Links, Links]
 
@@ -82,7 +82,10 @@ def read_aligned_jsonl(
     A link to a word that is not there is an error; with `lenient` it is left out and counted in the notes.
     """
     outside: list[int] | None = [] if lenient else None
-    bitext = _bitext(list(_json_rows(path, outside)), source, target, name, licence)
+    rows = list(_json_rows(path, outside))
+    if not rows:
+        raise FormatError(path, None, "the file is empty")
+    bitext = _bitext(rows, source, target, name, licence)
     if not outside:
         return bitext
     note = f"{sum(outside)} links in {len(outside)} sentences point outside their sentence and were left out"
@@ -104,7 +107,7 @@ def _json_rows(path: Path, outside: list[int] | None) -> Iterator[Row]:
             raise FormatError(path, number, "'alignment' must be a list of pairs of positions")
         real = [(p[0], p[1]) for p in pairs if -1 not in p]
         if outside is not None:
-            kept = [(i, j) for i, j in real if i < len(sides[0]) and j < len(sides[1])]
+            kept = [(i, j) for i, j in real if 0 <= i < len(sides[0]) and 0 <= j < len(sides[1])]
             if len(kept) < len(real):
                 outside.append(len(real) - len(kept))
             real = kept
@@ -143,7 +146,6 @@ def _bitext(rows: Sequence[Row], source: Language, target: Language, name: str, 
         target_words=tuple(row[2] for row in rows),
         sure=tuple(row[3] for row in rows),
         possible=tuple(row[4] for row in rows),
-        ids=tuple(str(row[0]) for row in rows),
         name=name,
         licence=licence,
     )

@@ -19,6 +19,7 @@ from interlingua.errors import FormatError
 from interlingua.languages import Language
 from interlingua.types import TaggedCorpus, Words, spans
 
+SENTENCES_TO_LOOK_AT = 200
 TAG = regex.compile(r"O|[BIESM]-\S+")
 PREFIX = regex.compile(r"^([a-z]{2,3}(?:-[a-z-]+)?):(?=.)")
 
@@ -51,10 +52,9 @@ def read_tagged(
     blocks = list(_blocks(path))
     if not blocks:
         raise FormatError(path, None, "holds no words")
-    layout = _layout(blocks[0], word, tag)
+    layout = _layout(blocks, word, tag)
     sentences: list[Words] = []
     tags: list[Words] = []
-    ids = []
     known: set[str] = set()
     for block in blocks:
         rows = [(number, *_cells(path, number, line, layout)) for number, line in block]
@@ -65,7 +65,6 @@ def read_tagged(
                 known.add(value)
         sentences.append(tuple(row[1] for row in rows))
         tags.append(tuple(row[2] for row in rows))
-        ids.append(str(block[0][0]))
     sentences, notes = _without_prefix(sentences)
     if layout.tag is not None and entities:
         written, tags = tags, [to_iob2(row) for row in tags]
@@ -77,7 +76,6 @@ def read_tagged(
         words=tuple(sentences),
         tags=None if layout.tag is None else tuple(tags),
         entities=entities,
-        ids=tuple(ids),
         name=name,
         licence=licence,
         notes=tuple(notes),
@@ -93,7 +91,7 @@ def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
                 yield block
             block = []
         elif not _is_comment(line) and not line.startswith("-DOCSTART-"):
-            block.append((number, line))
+            block.append((number, line.rstrip(" ")))
     if block:
         yield block
 
@@ -103,18 +101,23 @@ def _is_comment(line: str) -> bool:
     return line.startswith("# ") and "\t" not in line and (" = " in line or line.startswith(("# new", "#  ")))
 
 
-def _layout(block: Sequence[tuple[int, str]], word: int | None, tag: int | None) -> Layout:
-    tabs = any("\t" in line for _, line in block)
-    cells = [line.split("\t") if tabs else line.split(" ") for _, line in block]
+def _layout(blocks: Sequence[Sequence[tuple[int, str]]], word: int | None, tag: int | None) -> Layout:
+    """The columns, from the first sentences of the file: one alone may start with a number or lack a tag."""
+    sentences = blocks[:SENTENCES_TO_LOOK_AT]
+    tabs = any("\t" in line for block in sentences for _, line in block)
+    cells = [[line.split("\t") if tabs else line.split(" ") for _, line in block] for block in sentences]
     # The usual number of cells: a word may hold spaces, a line may lack its tag.
-    widths = Counter(map(len, cells))
+    widths = Counter(len(row) for block in cells for row in block)
     width = max(widths, key=lambda w: (widths[w], w))
     if width == 1:
         return Layout(word or 0, tag, tabs, width)
-    numbered = width > 2 and [row[0] for row in cells] in (
-        [str(i) for i in range(len(cells))],
-        [str(i + 1) for i in range(len(cells))],
+    numbered = width > 2 and all(
+        [row[0] for row in block] in ([str(i) for i in range(len(block))], [str(i + 1) for i in range(len(block))])
+        for block in cells
     )
+    if numbered and len(cells) == 1 and len(cells[0]) == 1:
+        # One word alone: a number in front, or a sentence that consists of one? The second cell decides.
+        numbered = not TAG.fullmatch(cells[0][0][1]) and width != 4
     first = word if word is not None else int(numbered)
     if tag is not None:
         return Layout(first, tag, tabs, width)

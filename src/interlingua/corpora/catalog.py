@@ -24,14 +24,8 @@ GITHUB = "https://github.com"
 RAW = "https://raw.githubusercontent.com"
 XQUAD = "Artetxe, Ruder and Yogatama 2020, On the Cross-lingual Transferability of Monolingual Representations"
 
-# NTREX names its files by these tags.
-NTREX = {
-    "ar": "arb", "zh-Hans": "zho-CN", "zh-Hant": "zho-TW", "pt": "por", "sr": "srp-Cyrl", "sr-Latn": "srp-Latn",
-    "fr": "fra", "de": "deu", "es": "spa", "ru": "rus", "bg": "bul", "et": "est", "tr": "tur", "en": "eng",
-    "fi": "fin", "it": "ita", "ja": "jpn", "ko": "kor", "nl": "nld", "pl": "pol", "hi": "hin", "vi": "vie",
-    "th": "tha", "ur": "urd", "ug": "uig", "wo": "wol", "sw": "swa", "mt": "mlt", "fo": "fao", "hu": "hun",
-    "el": "ell", "bn": "ben",
-}  # fmt: skip
+# Tags that NTREX and Tatoeba use where ISO 639-3 alone does not say it.
+NTREX = {"ar": "arb", "zh-Hans": "zho-CN", "zh-Hant": "zho-TW", "sr": "srp-Cyrl", "sr-Latn": "srp-Latn", "sw": "swa"}
 
 CATALOG: tuple[Dataset, ...] = (
     # Built in: small, written for this package, so that every verb works offline.
@@ -87,12 +81,12 @@ CATALOG: tuple[Dataset, ...] = (
         name="everyday-nli",
         kind=Kind.LABELLED,
         files=("{lang}.tsv",),
-        read=partial(read_labelled, fields=NLI, label="label"),
+        read=partial(read_labelled, fields=NLI, label="label", ids="id"),
         licence=OURS,
         citation="Interlingua (see CITATION.cff)",
         origin=Origin("this package", verified=True),
         row_aligned=True,
-        note="32 premises with an entailed, a neutral and a contradicting sentence each",
+        note="28 premises with an entailed, a neutral and a contradicting sentence each",
         built_in=True,
     ),
     # Parallel text.
@@ -110,6 +104,7 @@ CATALOG: tuple[Dataset, ...] = (
             "/NTREX-128/newstest2019-ref.{lang}.txt",
             "{lang}.txt",
             codes=NTREX,
+            alpha3=True,
         ),
         note="1,997 news sentences, line i the same in every language",
     ),
@@ -124,7 +119,9 @@ CATALOG: tuple[Dataset, ...] = (
             f"{GITHUB}/facebookresearch/LASER",
             f"{RAW}/facebookresearch/LASER/74bc6ae7ffb7cba670fe0f428d0ede9f666fb821/data/tatoeba/v1/tatoeba.{{source}}-{{target}}.{{lang}}",
             "{source}-{target}.{lang}.txt",
-            codes={k: v for k, v in NTREX.items() if "-" not in v} | {"zh-Hans": "cmn", "ar": "ara"},
+            codes={"zh-Hans": "cmn"},
+            alpha3=True,
+            english_last=True,
         ),
         note="up to 1,000 pairs of each language with English; pairs, not one n-way corpus",
     ),
@@ -154,18 +151,29 @@ CATALOG: tuple[Dataset, ...] = (
         name="europarl",
         folder="europarl_parallel",
         kind=Kind.PARALLEL,
-        files=("{split}.{lang}.txt", "europarl-v7.{source}-{target}.{lang}"),
+        files=("{split}.{lang}.txt",),
         read=read_lines,
         licence="Europarl: no known copyright restriction",
         citation="Koehn 2005, Europarl; Multilingual-Parallel-Direct-Europarl",
+        origin=Origin(f"{GITHUB}/UDS-SFB-B6-Datasets/Multilingual-Parallel-Direct-Europarl"),
+        split="test",
+        note="parliament, parallel in en, fr, de and es",
+    ),
+    Dataset(
+        name="europarl_v7",
+        kind=Kind.PARALLEL,
+        files=("europarl-v7.{source}-{target}.{lang}",),
+        read=read_lines,
+        licence="Europarl: no known copyright restriction",
+        citation="Koehn 2005, Europarl (version 7)",
         origin=Origin(
-            f"{GITHUB}/UDS-SFB-B6-Datasets/Multilingual-Parallel-Direct-Europarl",
+            "https://www.statmt.org/europarl",
             "https://www.statmt.org/europarl/v7/{source}-{target}.tgz",
             "{source}-{target}.tgz",
             archive=True,
+            english_last=True,
         ),
-        split="test",
-        note="parliament, parallel in en, fr, de and es",
+        note="parliament, twenty languages in pairs with English, up to two million rows",
     ),
     Dataset(
         name="multi30k",
@@ -391,8 +399,7 @@ CATALOG: tuple[Dataset, ...] = (
         origin=Origin(f"{GITHUB}/stanfordnlp/sentiment-treebank"),
         language="en",
         split="test",
-        hub=HubOrigin("stanfordnlp/sst2", config="", columns={"text": "sentence", "label": "label"}),
-        note="phrases (sst2) and whole sentences (sst2/sentences)",
+        note="phrases (here test is GLUE's dev, dev a part of GLUE's train) and whole sentences (sst2/sentences)",
     ),
     Dataset(
         name="umsab",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from interlingua.corpora.dataset import Dataset, File
-from interlingua.errors import InputError, UnknownNameError
+from interlingua.errors import DataNotFoundError, InputError, UnknownNameError
 from interlingua.languages import Language
 
 
@@ -24,12 +24,16 @@ class Choice:
             return default if self.dataset.part or default else list(files)
         chosen = [f for f in files if part.lower() in _part_names(f)]
         if not chosen:
-            names = {name for f in files if f.part for name in (_label(f),)}
+            names = {name for f in files if f.part for name in (label(f),)}
             raise UnknownNameError(f"part of {self.dataset.name}", part, names)
         return chosen
 
     def _split(self, files: Sequence[File], split: str) -> list[File]:
         aliases = self.dataset.aliases
+        if not files:
+            raise DataNotFoundError(
+                f"{self.dataset.name} is there, but none of its files is of the part {self.dataset.part!r}"
+            )
         splits = sorted({f.split for f in files})
         default = aliases.get(self.dataset.split, self.dataset.split)
         wanted = aliases.get(split, split) if split else (default if default in splits else splits[0])
@@ -40,9 +44,10 @@ class Choice:
 
     def labels(self, file: File | None = None) -> dict[str, str]:
         """Name and licence for the record of one file, or of all."""
-        parts = {_label(f) for f in ([file] if file else self.files) if f.part}
-        suffix = f"/{parts.pop()}" if len(parts) == 1 else ""
-        return {"name": self.dataset.name + suffix, "licence": self.dataset.licence}
+        parts = {label(f) for f in ([file] if file else self.files) if f.part}
+        part = f"/{parts.pop()}" if len(parts) == 1 else ""
+        split = f":{self.files[0].split}" if self.files[0].split else ""
+        return {"name": self.dataset.name + part + split, "licence": self.dataset.licence}
 
     def languages(self) -> list[Language]:
         """The languages at hand."""
@@ -51,7 +56,7 @@ class Choice:
     def for_language(self, lang: Language) -> list[File]:
         """The files in one language: of several regions the one asked for; `zh` alone finds either script."""
         found = [f for f in self.files if _language(f) == lang]
-        if not found and lang.tag.lower() == lang.language:
+        if not found and not re.search("[-_]", lang.tag):
             found = [f for f in self.files if _language(f).language == lang.language]
         if not found:
             raise UnknownNameError(f"language in {self.dataset.name}", str(lang), map(str, self.languages()))
@@ -79,7 +84,7 @@ class Choice:
         found = self.for_language(lang)
         if len(found) > 1:
             prefix = f"{self.dataset.name}/" if found[0].part else ""
-            names = " or ".join(sorted({prefix + _label(f) for f in found}))
+            names = " or ".join(sorted({prefix + label(f) for f in found}))
             raise InputError(f"{self.dataset.name} has {lang} more than once: say {names}")
         return found[0]
 
@@ -107,7 +112,7 @@ def _language(file: File) -> Language:
     return file.side or file.languages[0]
 
 
-def _label(file: File) -> str:
+def label(file: File) -> str:
     """How a part is cited: `en_ewt` where files are named so, else `mnli`; without a part, the file's tag."""
     if not file.part:
         return _language(file).tag
@@ -117,4 +122,4 @@ def _label(file: File) -> str:
 
 def _part_names(file: File) -> set[str]:
     """What a part may be called: `ewt`, `en_ewt`, or the folder it lies in."""
-    return {file.part.lower(), file.path.parent.name.lower(), _label(file).lower()}
+    return {file.part.lower(), file.path.parent.name.lower(), label(file).lower()}

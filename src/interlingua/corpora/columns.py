@@ -61,8 +61,8 @@ class Table:
     def names(self) -> list[str]:
         """The headings, or the keys of the first JSON object."""
         if self.delimiter == JSON:
-            for number, line in lines(self.path):
-                return list(self._object(number, line))
+            for _, record in self.objects():
+                return list(record)
         elif self.header:
             for _, cells in self.records():
                 return [cell.strip() for cell in cells]
@@ -133,8 +133,8 @@ class Table:
     def _object(self, number: int, line: str) -> dict[str, object]:
         try:
             record = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise FormatError(self.path, number, f"not JSON: {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise FormatError(self.path, number, f"not JSON: {str(error).splitlines()[0]}") from error
         if not isinstance(record, dict):
             raise FormatError(self.path, number, f"a JSON {type(record).__name__} where an object was expected")
         return record

@@ -8,7 +8,7 @@ mean other things under the same names, so it must never be mixed with version 2
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from interlingua.corpora.files import lines
@@ -21,6 +21,7 @@ COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "de
 # What exists in version 1 only; none of it is in version 2 (universaldependencies.org/v2/summary.html).
 VERSION_1_RELATIONS = frozenset("dobj nsubjpass csubjpass auxpass mwe name foreign remnant neg".split())
 VERSION_1_TAGS = frozenset({"CONJ"})
+MOST_DIGITS = 6
 # Real version 1 files are full of such labels; a few strays are slips in a version 2 file.
 VERSION_1_SHARE = 0.005
 
@@ -42,8 +43,6 @@ def read_conllu(
     wanted = [list(columns).index(c) for c in ("id", "form", "upos", "head", "deprel")]
     trees: list[Tree] = []
     ids: list[str] = []
-    version_1: Counter[str] = Counter()
-    words = 0
     for comments, rows in _sentences(path):
         try:
             for number, cells in rows:
@@ -59,17 +58,10 @@ def read_conllu(
             continue
         trees.append(tree)
         ids.append(comments.get("sent_id", str(rows[0][0])))
-        words += len(tree)
-        version_1.update(r.partition(":")[0] for r in tree.relations)
-        version_1.update(tag for tag in tree.upos if tag in VERSION_1_TAGS)
     if not trees:
         raise FormatError(path, None, "holds no sentences")
-    old = {label: n for label, n in version_1.items() if label in VERSION_1_RELATIONS | VERSION_1_TAGS}
-    if sum(old.values()) > VERSION_1_SHARE * words:
-        seen = ", ".join(f"{label} ({n})" for label, n in Counter(old).most_common(4))
-        raise FormatError(
-            path, None, f"Universal Dependencies version 1 ({seen}): take a version 2 release of this treebank"
-        )
+    if problem := version_1_problem(trees):
+        raise FormatError(path, None, problem)
     notes = (f"{len(damaged)} sentences are no trees and were left out",) if damaged else ()
     return Treebank(language=language, trees=tuple(trees), ids=_unique(ids), name=name, licence=licence, notes=notes)
 
@@ -103,10 +95,10 @@ def _tree(path: Path, rows: Sequence[tuple[int, list[str]]], comments: dict[str,
     multiwords: list[Multiword] = []
     for number, (index, form, upos, head, relation) in rows:
         if index.isdecimal():
-            if int(index) != len(words) + 1:
+            if index != str(len(words) + 1):
                 raise FormatError(path, number, f"word {index} where word {len(words) + 1} was expected")
-            if not head.isdecimal():
-                raise FormatError(path, number, f"the head of {form!r} is {head!r}, not a number")
+            if not head.isdecimal() or len(head) > MOST_DIGITS:
+                raise FormatError(path, number, f"the head of {form!r} is {head[:20]!r}, not a number")
             words.append((form, upos, int(head), relation))
             numbers.append(number)
         elif "-" in index:
@@ -118,39 +110,52 @@ def _tree(path: Path, rows: Sequence[tuple[int, list[str]]], comments: dict[str,
     for m in multiwords:
         if m.end > len(words):
             raise FormatError(path, rows[0][0], f"the token {m.form!r} ends after the sentence")
-    heads = [head for _, _, head, _ in words]
-    _check_tree(path, heads, numbers)
+    if problem := tree_problem([head for _, _, head, _ in words]):
+        raise FormatError(path, numbers[problem[0]], problem[1])
     columns: tuple[Words, Words, tuple[int, ...], Words] = tuple(zip(*words, strict=True))  # type: ignore[assignment]
     return Tree(*columns, tuple(multiwords), comments.get("text"))
 
 
 def _multiword(path: Path, number: int, index: str, form: str) -> Multiword:
     first, _, last = index.partition("-")
-    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
+    numbers = first.isdecimal() and last.isdecimal() and len(index) <= 2 * MOST_DIGITS
+    if not (numbers and 1 <= int(first) <= int(last)):
         raise FormatError(path, number, f"{index!r} is no range of words")
     return Multiword(form, int(first) - 1, int(last))
 
 
-def _check_tree(path: Path, heads: Sequence[int], numbers: Sequence[int]) -> None:
-    """Every word reaches the one root; the error names the line where that fails."""
+def tree_problem(heads: Sequence[int]) -> tuple[int, str] | None:
+    """The position of the word at which these heads stop being a tree, and why; None where they are one."""
     roots = [i for i, head in enumerate(heads) if head == 0]
     if len(roots) != 1:
-        raise FormatError(path, numbers[roots[1] if roots else 0], f"{len(roots)} roots where a tree has one")
+        return (roots[1] if roots else 0), f"{len(roots)} roots where a tree has one"
     reaches = {0}
-    for i, head in enumerate(heads):
-        if head > len(heads):
-            raise FormatError(path, numbers[i], f"head {head} in a sentence of {len(heads)} words")
-        path_up: list[int] = []
+    for i in range(len(heads)):
+        above: dict[int, None] = {}
         node = i + 1
         while node not in reaches:
-            if node in path_up:
-                raise FormatError(path, numbers[i], f"word {i + 1} is part of a cycle")
-            path_up.append(node)
+            if node in above:
+                return i, f"word {i + 1} is part of a cycle"
+            above[node] = None
             node = heads[node - 1]
-            if node > len(heads):
-                break
-        else:
-            reaches.update(path_up)
+            if not 0 <= node <= len(heads):
+                return i, f"head {node} in a sentence of {len(heads)} words"
+        reaches.update(above)
+    return None
+
+
+def version_1_problem(trees: Iterable[Tree]) -> str | None:
+    """Why these are trees of Universal Dependencies version 1; None where they are not."""
+    old: Counter[str] = Counter()
+    words = 0
+    for tree in trees:
+        words += len(tree)
+        old.update(r for r in (rel.partition(":")[0] for rel in tree.relations) if r in VERSION_1_RELATIONS)
+        old.update(tag for tag in tree.upos if tag in VERSION_1_TAGS)
+    if old.total() <= VERSION_1_SHARE * words:
+        return None
+    seen = ", ".join(f"{label} ({n})" for label, n in old.most_common(4))
+    return f"Universal Dependencies version 1 ({seen}): take a version 2 release of this treebank"
 
 
 def read_conllu_lenient(

@@ -53,13 +53,16 @@ class Origin:
     """Where a data set comes from. `verified` only where bytes fetched from `url` were compared with `sha256`.
 
     `url` may hold `{lang}`, `{source}`, `{target}`, `{split}` and `{part}`; `path` says under which name in the data
-    set's folder the file is kept. `codes` gives the tags this origin uses where they differ from ours.
+    set's folder the file is kept. `codes` gives the tags this origin uses where they differ from ours (or from ISO
+    639-3, where it uses that: `alpha3`); `english_last`: it names pairs xx-en, never en-xx.
     """
 
     page: str
     url: str = ""
     path: str = ""
     archive: bool = False
+    alpha3: bool = False
+    english_last: bool = False
     codes: Mapping[str, str] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
     verified: bool = False

@@ -74,8 +74,40 @@ def _open_zst(path: Path) -> IO[bytes]:
         import zstandard
     except ImportError as error:
         raise MissingExtraError("zstandard", "zstd", f"reading {path.name}") from error
-    reader = zstandard.ZstdDecompressor().stream_reader(path.open("rb"), closefd=True)
-    return cast("IO[bytes]", _Translated(reader, zstandard.ZstdError, path, "zst"))
+    return cast("IO[bytes]", _Translated(_Zst(path, zstandard), zstandard.ZstdError, path, "zst"))
+
+
+class _Zst:
+    """Frames of a zst file one after the other; unlike the library's own reader it notices a frame that is cut off."""
+
+    def __init__(self, path: Path, zstandard: Any) -> None:
+        self._path, self._file, self._new = path, path.open("rb"), zstandard.ZstdDecompressor().decompressobj
+        self._frame: Any = None
+        self._ready = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Some bytes, at most `size`; none at the end."""
+        while not self._ready:
+            data = self._file.read(1 << 16)
+            if not data:
+                if self._frame is not None:
+                    raise FormatError(self._path, None, "damaged or cut-off compressed file (a zst frame has no end)")
+                return b""
+            pieces = []
+            while data:
+                self._frame = self._frame or self._new()
+                pieces.append(self._frame.decompress(data))
+                data = b""
+                if self._frame.eof:
+                    data, self._frame = self._frame.unused_data, None
+            self._ready = b"".join(pieces)
+        size = len(self._ready) if size < 0 else size
+        piece, self._ready = self._ready[:size], self._ready[size:]
+        return piece
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
 
 class _Translated(io.RawIOBase):
@@ -104,7 +136,7 @@ class _Capped(io.RawIOBase):
     def __init__(self, stream: IO[bytes], path: Path) -> None:
         self._stream, self._path, self._seen = stream, path, 0
         on_disk = path.stat().st_size
-        self._cap = max(RATIO_FROM, min(MAX_BYTES, MAX_RATIO * on_disk)) if path.suffix in SUFFIXES else None
+        self._cap = max(RATIO_FROM, min(MAX_BYTES, MAX_RATIO * on_disk)) if path.suffix.lower() in SUFFIXES else None
 
     def readable(self) -> bool:
         return True

@@ -20,6 +20,7 @@ def read_labelled(
     header: bool | None = None,
     optional: bool = False,
     ragged: bool = False,
+    ids: Column | None = None,
     classes: Mapping[str, str] | None = None,
     name: str = "unnamed",
     licence: str = "unknown",
@@ -29,17 +30,18 @@ def read_labelled(
     `fields` maps the names the record uses to columns; `label` is None for data without labels;
     `classes` renames labels (`{"0": "negative"}`), and then any other label is an error. `optional`: a file
     without the label column is data without labels, not an error. `ragged`: cells beyond the header's are ignored.
+    `ids` is a column of row ids; without it rows are counted.
     """
     table = open_table(path, header=header, ragged=ragged)
     if optional and isinstance(label, int) and table.width() <= label:
         label = None
-    columns = [*fields.values()] + ([] if label is None else [label])
+    columns = [*fields.values(), *([] if ids is None else [ids]), *([] if label is None else [label])]
     texts: list[tuple[str, ...]] = []
     labels: list[str] = []
-    ids: list[str] = []
+    keys: list[str] = []
     for line, cells in table.rows(columns):
         texts.append(tuple(cells[: len(fields)]))
-        ids.append(str(line))
+        keys.append(str(len(keys) + 1) if ids is None else cells[len(fields)])
         if label is None:
             continue
         value = cells[-1].strip()
@@ -57,7 +59,7 @@ def read_labelled(
         fields=tuple(fields),
         texts=tuple(texts),
         labels=None if label is None else tuple(labels),
-        ids=tuple(ids),
+        ids=tuple(keys),
         name=name,
         licence=licence,
     )

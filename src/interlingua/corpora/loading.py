@@ -21,9 +21,9 @@ from interlingua.corpora.dataset import Dataset, Kind
 from interlingua.corpora.files import plain_suffix
 from interlingua.corpora.lexicon import read_dictionary
 from interlingua.corpora.own import TAGGED, is_labelled, language_of, read_own, read_own_labelled
-from interlingua.corpora.places import find, locate, places
+from interlingua.corpora.places import find, places
 from interlingua.corpora.plain import read_text
-from interlingua.errors import DataNotFoundError, InputError, UnknownNameError
+from interlingua.errors import DataNotFoundError, DownloadError, InputError, MissingExtraError, UnknownNameError
 from interlingua.languages import Language
 from interlingua.types import (
     Bitext,
@@ -44,26 +44,35 @@ Tag = str | Language
 def load(name: str, *languages: Tag, split: str = "", path: str | Path | None = None) -> Record:
     """The record of a data set of the catalogue.
 
-    `name` may name a part (`ud/en_ewt`, `mono/europarl`). Parallel text takes any number of languages (all by
-    default, where there is one n-way corpus), dictionaries and alignments two, everything else one.
+    `name` may name a part and a split (`ud/en_ewt:dev`, `mono/europarl`). Parallel text takes any number of languages
+    (all by default, where there is one n-way corpus), dictionaries and alignments two, everything else one.
     `path` is the data set's folder, where it is in none of the usual places.
     """
-    dataset, part = find(name)
+    dataset, part, named = find(name)
+    split = split or named
     wanted = tuple(map(Language.parse, languages))
+    if len(set(wanted)) < len(wanted):
+        raise InputError(f"{', '.join(lang.tag for lang in wanted)}: the same language twice")
     folder = None if path is None else Path(path)
-    found = locate(dataset, folder)
-    files = dataset.scan(found[1]) if found else []
-    if files:
-        return _READERS[dataset.kind](Choice(dataset, files, split, part), wanted)
-    if folder is None and dataset.hub is not None and not dataset.origin.url:
-        from interlingua.corpora.hub import load_from_hub
-
-        return load_from_hub(dataset, wanted, split=split, part=part)
-    if folder is None and dataset.origin.url:
-        from interlingua.corpora.fetch import fetch_dataset
-
-        files = dataset.scan(fetch_dataset(dataset, wanted, split=split, part=part))
-        return _READERS[dataset.kind](Choice(dataset, files, split, part), wanted)
+    unmet: UnknownNameError | None = None
+    # The first place that can answer this request: one that holds other languages of the data set does not count.
+    for _, place in places(dataset, folder):
+        files = dataset.scan(place) if place.is_dir() else []
+        if not files:
+            continue
+        try:
+            return _READERS[dataset.kind](Choice(dataset, files, split, part), wanted)
+        except UnknownNameError as error:
+            unmet = unmet or error
+    if folder is None and not dataset.built_in and (dataset.origin.url or dataset.hub):
+        try:
+            return _from_afar(dataset, wanted, split, part)
+        except (DownloadError, DataNotFoundError, MissingExtraError, InputError) as error:
+            if unmet is None:
+                hint = "set INTERLINGUA_DATA to a folder that holds " + dataset.directory
+                raise DataNotFoundError(f"{dataset.name} is not on this machine ({hint}) and: {error}") from error
+    if unmet is not None:
+        raise unmet
     looked = " or ".join(str(place) for _, place in places(dataset, folder))
     raise DataNotFoundError(
         f"{dataset.name} is not in {looked}: get it from {dataset.origin.page}, put it in a folder {dataset.directory} "
@@ -71,13 +80,29 @@ def load(name: str, *languages: Tag, split: str = "", path: str | Path | None = 
     )
 
 
+def _from_afar(dataset: Dataset, wanted: tuple[Language, ...], split: str, part: str) -> Record:
+    """The record from the data set's address or from the Hub."""
+    if dataset.origin.url:
+        from interlingua.corpora.fetch import fetch_dataset
+
+        files = dataset.scan(fetch_dataset(dataset, wanted, split=split, part=part))
+        return _READERS[dataset.kind](Choice(dataset, files, split, part), wanted)
+    from interlingua.corpora.hub import load_from_hub
+
+    return load_from_hub(dataset, wanted, split=split, part=part)
+
+
 def _read_parallel(choice: Choice, wanted: tuple[Language, ...]) -> ParallelCorpus:
     dataset = choice.dataset
     if len(choice.files[0].languages) == 2:
         return _read_pair(choice, wanted)
-    files = {f.languages[0]: f.path for f in choice.one_each(wanted)}
+    chosen = choice.one_each(wanted)
+    files = {f.languages[0]: f.path for f in chosen}
     ids = {"ids": next(iter(files.values())).with_name(dataset.ids)} if dataset.ids else {}
-    return dataset.read(files, **ids, **choice.labels())  # type: ignore[no-any-return]
+    corpus: ParallelCorpus = dataset.read(files, **ids, **choice.labels())
+    passed = [f.languages[0].tag for f in choice.files if f.languages[0] in files and f not in chosen]
+    note = (f"read without {', '.join(passed)}: a second text in the same language",) if passed else ()
+    return replace(corpus, notes=(*corpus.notes, *note))
 
 
 def _read_pair(choice: Choice, wanted: tuple[Language, ...]) -> ParallelCorpus:
@@ -142,13 +167,18 @@ def _of_type(kind: type[R], record: Record, name: str, wanted: str) -> R:
 
 def own_path(source: str | Path) -> Path | None:
     """The path `source` names, or None where it is the name of a data set; an error where it is neither."""
+    if not isinstance(source, str | Path) or not str(source):
+        raise InputError(f"{source!r} is neither the name of a data set nor a path")
     if isinstance(source, Path):
         return source
     try:
         find(source)
     except UnknownNameError:
-        if Path(source).exists():
-            return Path(source)
+        path = Path(source)
+        if not path.exists() and (path.suffix or path.parent != Path()):
+            raise DataNotFoundError(f"{source} does not exist, and is no data set of the catalogue") from None
+        if path.exists():
+            return path
         raise
     return None
 
@@ -159,7 +189,7 @@ def parallel(
     """Parallel text: a data set by name, a folder of line-aligned files, {language: file}, a table, or a TMX file.
 
     Data sets whose row i is the same sentence in every language (xnli, pawsx, xcopa, PUD treebanks) serve too:
-    their first field, or their sentences; rows whose text repeats an earlier row are left out and counted in the notes.
+    their first field, or their sentences; rows that repeat an earlier one in all languages are left out and counted.
     """
     wanted = tuple(map(Language.parse, languages))
     own = None if isinstance(source, Mapping) else own_path(source)
@@ -168,7 +198,7 @@ def parallel(
     if own is not None:
         return read_own(own, wanted)
     name = str(source)
-    dataset, _ = find(name)
+    dataset = find(name)[0]
     if dataset.row_aligned:
         return _from_rows(dataset, name, wanted, split, path)
     return _of_type(ParallelCorpus, load(name, *wanted, split=split, path=path), name, "parallel text")
@@ -180,17 +210,27 @@ def _from_rows(
     if len(wanted) < 2:
         raise InputError(f"{name} as parallel text: say which languages, at least two")
     texts: dict[Language, tuple[str, ...]] = {}
+    ids: set[tuple[str, ...]] = set()
     for lang in wanted:
         record = load(name, lang, split=split, path=path)
+        ids.add(getattr(record, "ids", ()))
         if isinstance(record, LabelledCorpus):
             texts[record.language] = tuple(row[0] for row in record.texts)
         elif isinstance(record, Treebank):
+            if len(ids) > 1:
+                raise InputError(
+                    f"{name}: the treebanks do not hold the same sentences; ud/pud does, in many languages"
+                )
             texts[record.language] = tuple(tree.text or " ".join(tree.tokens) for tree in record.trees)
         elif isinstance(record, TaggedCorpus):
             texts[record.language] = tuple(map(" ".join, record.words))
-    corpus = ParallelCorpus.from_texts(texts, name=name, licence=dataset.licence)
-    first = {text: i for i, text in reversed(list(enumerate(corpus.columns[0])))}
-    keep = sorted(first.values())
+    # Ids that all languages share are the rows' own; otherwise rows are counted.
+    shared = ids.pop() if len(ids) == 1 else ()
+    corpus = ParallelCorpus.from_texts(texts, name=name, licence=dataset.licence, ids=shared)
+    # Whole rows, whatever the order of languages: a text that repeats in one language alone is another sentence.
+    order = sorted(range(len(corpus.langs)), key=lambda k: corpus.langs[k])
+    rows = list(zip(*(corpus.columns[k] for k in order), strict=True))
+    keep = sorted({row: i for i, row in reversed(list(enumerate(rows)))}.values())
     if len(keep) == len(corpus):
         return corpus
     note = f"{len(corpus) - len(keep)} of {len(corpus)} rows repeat an earlier one and were left out"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,30 +14,42 @@ from interlingua.errors import DataNotFoundError, FormatError, InputError, Langu
 from interlingua.languages import Language
 from interlingua.types import LabelledCorpus, ParallelCorpus
 
-# Three-letter words in file names that happen to be language codes.
-NO_LANGUAGE = frozenset("all bpe dev ids low new old out raw ref set src tgt tmp tok txt val tsv csv xml tmx".split())
-
+# What stands behind the language in a file name and says nothing about it.
+SUFFIXES_OF_DATA = frozenset(
+    "txt text tsv tab csv jsonl ndjson json tmx conllu conll bio iob iob2 gz bz2 xz zst "
+    "train dev devtest test val valid validation".split()
+)
+# Words in file names and headings that happen to be language codes.
+NO_LANGUAGE = frozenset(
+    "all bak bpe cfg doc ids key log low new num old out raw ref row set sh src tar tex tgt tmp tok url xml zip".split()
+)
 TEXT_FIELDS = (("premise", "hypothesis"), ("sentence1", "sentence2"), ("sentence",), ("text",))
 TAGGED = frozenset({".conll", ".bio", ".iob", ".iob2"})
 LABEL_FIELDS = ("label", "gold_label", "labels", "class")
 
 
 def language_of(path: Path) -> Language | None:
-    """The language a file name ends in: `en.txt`, `news.fr.txt.gz`, `corpus.de-en.en`; None where it says none."""
-    words = re.split(r"[.]", path.name)
-    for word in reversed(words):
-        if word.lower() in NO_LANGUAGE or word.lower() in ("gz", "bz2", "xz", "zst"):
-            continue
-        try:
-            return Language.parse(word)
-        except LanguageError:
-            break
-    return None
+    """The language in a file name, if any: `en.txt`, `news.fr.txt.gz`, `corpus.de-en.en`, `eng_Latn.devtest`."""
+    words = path.name.split(".")
+    if path.name.startswith(".") or path.name.endswith("~"):
+        return None
+    while len(words) > 1 and words[-1].lower() in SUFFIXES_OF_DATA:
+        words.pop()
+    tag = words[-1]
+    # A bare last suffix may be that of anything: three letters are a language only behind a pair, as in x.deu-eng.deu.
+    bare = len(words) > 1 and words[-1] == path.suffix[1:] and len(tag) == 3
+    if tag.lower() in NO_LANGUAGE or (bare and tag not in ".".join(words[:-1]).replace("-", ".").split(".")):
+        return None
+    try:
+        return Language.parse(tag)
+    except LanguageError:
+        return None
 
 
 def files_by_language(paths: Sequence[Path], languages: Sequence[Language] = ()) -> dict[Language, Path]:
-    """Each file under its language: as given, in order, else as its name says."""
-    if languages and len(languages) == len(paths):
+    """Each file under its language: as its name says or, where no name says otherwise, as given in order."""
+    named = [language_of(path) for path in paths]
+    if len(languages) == len(paths) and all(n in (None, lang) for n, lang in zip(named, languages, strict=True)):
         return dict(zip(languages, paths, strict=True))
     found: dict[Language, Path] = {}
     for path in paths:
@@ -59,7 +70,9 @@ def read_own(source: Path | Mapping[str, str | Path], languages: Sequence[Langua
     """Parallel text from a folder of line-aligned files, a mapping of language to file, a table, or a TMX file."""
     if isinstance(source, Mapping):
         files = {Language.parse(tag): Path(path) for tag, path in source.items()}
-        return read_lines({lang: files[lang] for lang in languages or files}, name="+".join(map(str, files)))
+        if missing := [str(lang) for lang in languages if lang not in files]:
+            raise InputError(f"no file was given for {', '.join(missing)}: there are {', '.join(map(str, files))}")
+        return read_lines({lang: files[lang] for lang in languages or files}, name="+".join(map(str, files)) or "{}")
     if not source.exists():
         raise DataNotFoundError(f"{source} does not exist")
     if source.is_dir():
@@ -91,4 +104,5 @@ def read_own_labelled(path: Path, language: Language) -> LabelledCorpus:
     if fields is None:
         wanted = " or ".join(" and ".join(f) for f in TEXT_FIELDS)
         raise FormatError(path, 1, f"no columns named {wanted}: it has {', '.join(names)}")
-    return read_labelled(path, language, {f: f for f in fields}, label, header=True, name=path.name)
+    ids = "id" if "id" in names else None
+    return read_labelled(path, language, {f: f for f in fields}, label, header=True, ids=ids, name=path.name)

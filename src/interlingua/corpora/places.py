@@ -37,12 +37,13 @@ def assets() -> Path:
     return Path(str(files("interlingua") / "assets"))
 
 
-def find(name: str) -> tuple[Dataset, str]:
-    """The entry of the catalogue for `name` or `name/part`, and the part ("" for its default)."""
-    head, _, part = name.partition("/")
+def find(name: str) -> tuple[Dataset, str, str]:
+    """The entry of the catalogue for `name`, `name/part` or `name/part:split`, with part and split ("": default)."""
+    whole, _, split = name.partition(":")
+    head, _, part = whole.partition("/")
     for dataset in CATALOG:
         if head in (dataset.name, dataset.directory):
-            return dataset, part
+            return dataset, part, split
     raise UnknownNameError("data set", name, (d.name for d in CATALOG), "interlingua data ls shows all")
 
 

@@ -1,7 +1,7 @@
 """Translation memories (TMX 1.1 to 1.4) as parallel text, read as a stream.
 
 Text inside `bpt`, `ept`, `it`, `ph` and `ut` is mark-up of the translated document and left out; text inside `hi`
-and `sub` is text. External DTDs are never fetched and entity declarations are refused.
+is text. External DTDs are never fetched and entity declarations are refused.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ MARKUP = frozenset({"bpt", "ept", "it", "ph", "ut"})
 
 
 class _Units:
-    """Collects, for every translation unit, its line and its first segment in each language."""
+    """Collects, for every translation unit, its first segment in each language."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.units: list[tuple[int, dict[Language, str]]] = []
+        self.units: list[dict[Language, str]] = []
+        self.repeated = 0
         self._stack: list[str] = []
         self._language: Language | None = None
         self._text: list[str] = []
@@ -43,7 +44,7 @@ class _Units:
             raise FormatError(self.path, self.parser.CurrentLineNumber, f"the root is <{name}>, not <tmx>")
         self._stack.append(name)
         if name == "tu":
-            self.units.append((self.parser.CurrentLineNumber, {}))
+            self.units.append({})
         elif name == "tuv":
             tag = attributes.get("xml:lang") or attributes.get("lang")
             if not tag:
@@ -59,7 +60,9 @@ class _Units:
         self._stack.pop()
         if name == "seg" and self._language is not None and self.units:
             # Line breaks inside a segment are layout of the file.
-            self.units[-1][1].setdefault(self._language, " ".join("".join(self._text).split()))
+            unit = self.units[-1]
+            self.repeated += self._language in unit
+            unit.setdefault(self._language, " ".join("".join(self._text).split()))
 
     def _characters(self, data: str) -> None:
         if "seg" in self._stack and not MARKUP.intersection(self._stack):
@@ -76,21 +79,30 @@ def read_tmx(
             found.parser.ParseFile(stream)
         except expat.ExpatError as error:
             raise FormatError(path, error.lineno, f"not XML: {expat.ErrorString(error.code)}") from error
+        except (LookupError, ValueError) as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError(
+                path, 1, f"declares an encoding that cannot be read ({error}): save it as UTF-8"
+            ) from error
     if not found.units:
         raise FormatError(path, None, "holds no translation units (<tu>)")
-    counts = Counter(lang for _, unit in found.units for lang in unit)
+    counts = Counter(lang for unit in found.units for lang in unit)
     wanted = tuple(languages) or tuple(lang for lang, n in counts.items() if 2 * n > len(found.units))
-    rows = [(line, unit) for line, unit in found.units if all(lang in unit for lang in wanted)]
+    rows = [(i, unit) for i, unit in enumerate(found.units, 1) if all(lang in unit for lang in wanted)]
     if len(wanted) < 2 or not rows:
         have = ", ".join(f"{lang} ({n})" for lang, n in counts.most_common()) or "no language at all"
         asked = " and ".join(map(str, wanted)) or "two languages"
         raise FormatError(path, None, f"no units with {asked}: it has {have}")
     left_out = len(found.units) - len(rows)
+    notes = [f"{left_out} of {len(found.units)} units lack a language and were left out"] if left_out else []
+    if found.repeated:
+        notes.append(f"{found.repeated} second segments in the same language were left out")
     return ParallelCorpus(
         langs=wanted,
         columns=tuple(tuple(unit[lang] for _, unit in rows) for lang in wanted),
-        ids=tuple(str(line) for line, _ in rows),
+        ids=tuple(str(i) for i, _ in rows),
         name=name,
         licence=licence,
-        notes=(f"{left_out} of {len(found.units)} units lack a language and were left out",) if left_out else (),
+        notes=tuple(notes),
     )

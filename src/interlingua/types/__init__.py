@@ -3,7 +3,8 @@
 Every record has `name`, `licence`, `ids` (one per row, kept when rows are selected) and `notes` (what
 a reader had to do to the text). Rows are selected with `corpus[:1000]`, `corpus.take([3, 5])` and
 `corpus.sample(500, rng)`; all three give a record of the same type. `corpus.hash` depends on content and
-languages only, never on names, paths or the order of languages.
+languages only, never on names, paths or the order of languages. TextCorpus is a stream: it has slices, samples and a
+hash, but no ids.
 """
 
 from interlingua.languages import Language

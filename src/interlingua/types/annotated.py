@@ -11,7 +11,7 @@ from interlingua.languages import Language
 from interlingua.types.corpus import Rows, Words, strings
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class LabelledCorpus(Rows):
     """Sentences or sentence pairs of one language, with a class each (`labels` is None where unlabelled).
 
@@ -24,6 +24,16 @@ class LabelledCorpus(Rows):
     texts: tuple[tuple[str, ...], ...]
     labels: tuple[str, ...] | None
     per_row: ClassVar[tuple[str, ...]] = ("texts", "labels")
+    identity: ClassVar[tuple[str, ...]] = ("language", "fields")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key, row in zip(self.ids, self.texts, strict=True):
+            if len(row) != len(self.fields):
+                raise InputError(f"{self.name} row {key}: {len(row)} texts for {len(self.fields)} fields")
+
+    def __repr__(self) -> str:
+        return f"<LabelledCorpus {self.name}: {len(self):,} rows, {self.language}>"
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -46,7 +56,7 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TaggedCorpus(Rows):
     """Sentences as words with a tag each: entities in IOB2 (`entities` True) or plain tags such as UPOS."""
 
@@ -55,6 +65,12 @@ class TaggedCorpus(Rows):
     tags: tuple[Words, ...] | None
     entities: bool = True
     per_row: ClassVar[tuple[str, ...]] = ("words", "tags")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key, words, tags in zip(self.ids, self.words, self.tags or self.words, strict=True):
+            if len(words) != len(tags):
+                raise InputError(f"{self.name} row {key}: {len(words)} words but {len(tags)} tags")
 
     def spans(self, row: int) -> tuple[Span, ...]:
         """The entities of one sentence, by the rules of conlleval."""
@@ -117,13 +133,19 @@ class Tree:
         return tuple(forms.get(i, word) for i, word in enumerate(self.words) if i not in inside)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Treebank(Rows):
     """Parsed sentences of one language, in Universal Dependencies version 2."""
 
     language: Language
     trees: tuple[Tree, ...]
     per_row: ClassVar[tuple[str, ...]] = ("trees",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key, tree in zip(self.ids, self.trees, strict=True):
+            if len({len(tree.words), len(tree.upos), len(tree.heads), len(tree.relations)}) > 1:
+                raise InputError(f"{self.name} row {key}: words, tags, heads and relations differ in number")
 
     def tagged(self) -> TaggedCorpus:
         """The same sentences as words with their universal part of speech."""
@@ -141,4 +163,4 @@ class Treebank(Rows):
     def _content(self) -> Iterator[str]:
         yield str(self.language)
         for tree in self.trees:
-            yield from strings((tree.words, tree.upos, tree.heads, tree.relations))
+            yield from strings((tree.words, tree.upos, tree.heads, tree.relations, tree.multiwords, tree.text))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
 
+from interlingua.errors import InputError
 from interlingua.languages import Language
 from interlingua.types.corpus import Rows, Words
 from interlingua.types.parallel import ParallelCorpus
@@ -19,7 +20,7 @@ class Translation(NamedTuple):
     probability: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Dictionary(Rows):
     """A bilingual dictionary, one row a source word with its translations, the best first."""
 
@@ -90,7 +91,7 @@ class Dictionary(Rows):
 Links = frozenset[tuple[int, int]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Bitext(Rows):
     """Tokenised sentence pairs, with word alignments where there are some.
 
@@ -106,6 +107,17 @@ class Bitext(Rows):
     possible: tuple[Links, ...] | None = None
     per_row: ClassVar[tuple[str, ...]] = ("source_words", "target_words", "sure", "possible")
     identity: ClassVar[tuple[str, ...]] = ("source", "target")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for links in (self.sure or (), self.possible or ()):
+            for key, row, s, t in (
+                zip(self.ids, links, self.source_words, self.target_words, strict=True) if links else ()
+            ):
+                if outside := [link for link in row if not (0 <= link[0] < len(s) and 0 <= link[1] < len(t))]:
+                    raise InputError(
+                        f"{self.name} row {key}: link {outside[0]} in a pair of {len(s)} and {len(t)} words"
+                    )
 
     def parallel(self) -> ParallelCorpus:
         """The sentences, words joined by spaces, as a parallel corpus."""

@@ -17,7 +17,7 @@ Words = tuple[str, ...]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Corpus:
     """What all records share: a name, a licence, row ids, and selecting rows."""
 
@@ -42,11 +42,17 @@ class Corpus:
     def __len__(self) -> int:
         return len(getattr(self, self.per_row[0]))
 
+    def __repr__(self) -> str:
+        languages = ", ".join(str(getattr(self, name)) for name in self.identity)
+        return f"<{type(self).__name__} {self.name}: {len(self):,} rows, {languages}>"
+
     def take(self, rows: Iterable[int]) -> Self:
         """The rows with these positions, in this order."""
         chosen = list(rows)
         n = len(self)
         for i in chosen:
+            if isinstance(i, bool) or not hasattr(i, "__index__"):
+                raise InputError(f"rows are chosen by position, a whole number, not {i!r}")
             if not -n <= i < n:
                 raise InputError(f"{self.name} has {n} rows: there is no row {i}")
         return self._select(lambda values: tuple(values[i] for i in chosen))
@@ -56,11 +62,14 @@ class Corpus:
         chosen: dict[str, Any] = {c: v if v is None else pick(v) for c, v in columns.items()}
         return replace(self, **chosen)
 
-    def sample(self, n: int, rng: np.random.Generator) -> Self:
-        """`n` rows drawn without replacement, in their original order."""
+    def sample(self, n: int, rng: np.random.Generator | int) -> Self:
+        """`n` rows drawn without replacement, in their original order; `rng` is a generator or a seed."""
+        import numpy as np
+
         if not 0 <= n <= len(self):
             raise InputError(f"{self.name} has {len(self)} rows: cannot draw {n} without replacement")
-        return self.take(sorted(int(i) for i in rng.choice(len(self), size=n, replace=False)))
+        drawn = np.random.default_rng(rng).choice(len(self), size=n, replace=False)
+        return self.take(sorted(int(i) for i in drawn))
 
     @cached_property
     def hash(self) -> str:

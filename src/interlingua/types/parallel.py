@@ -11,7 +11,17 @@ from interlingua.languages import Language
 from interlingua.types.corpus import Corpus, Pick, digest, strings
 
 
-@dataclass(frozen=True, kw_only=True)
+class Row(dict[str, str]):
+    """One sentence in several languages, by language tag; any spelling of a tag will do."""
+
+    def __missing__(self, tag: str | Language) -> str:
+        code = str(Language.parse(tag))
+        if code == tag:
+            raise UnknownNameError("language in this row", code, self)
+        return self[code]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ParallelCorpus(Corpus):
     """The same sentences in several languages: row i of one language translates row i of every other.
 
@@ -64,20 +74,27 @@ class ParallelCorpus(Corpus):
     def __len__(self) -> int:
         return len(self.columns[0])
 
+    def __repr__(self) -> str:
+        return f"<ParallelCorpus {self.name}: {len(self):,} rows, {', '.join(map(str, self.langs))}>"
+
     @overload
     def __getitem__(self, key: str | Language) -> tuple[str, ...]: ...
     @overload
-    def __getitem__(self, key: int) -> dict[Language, str]: ...
+    def __getitem__(self, key: int) -> Row: ...
     @overload
     def __getitem__(self, key: slice) -> Self: ...
-    def __getitem__(self, key: str | Language | int | slice) -> tuple[str, ...] | dict[Language, str] | Self:
+    def __getitem__(self, key: str | Language | int | slice) -> tuple[str, ...] | Row | Self:
         if isinstance(key, slice):
             return self._select(lambda values: values[key])
         if isinstance(key, str | Language):
             return self.columns[self._position(key)]
-        return {lang: column[key] for lang, column in zip(self.langs, self.columns, strict=True)}
+        if isinstance(key, bool) or not hasattr(key, "__index__"):
+            raise InputError(f"{self.name}: ask for a language, a row number or a slice, not {key!r}")
+        if not -len(self) <= key < len(self):
+            raise InputError(f"{self.name} has {len(self)} rows: there is no row {key}")
+        return Row((str(lang), column[key]) for lang, column in zip(self.langs, self.columns, strict=True))
 
-    def __iter__(self) -> Iterator[dict[Language, str]]:
+    def __iter__(self) -> Iterator[Row]:
         return (self[i] for i in range(len(self)))
 
     def _position(self, tag: str | Language) -> int:

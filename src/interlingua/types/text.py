@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TextCorpus:
     """Monolingual text, streamed: a paragraph at a time, a blank line between documents.
 
@@ -61,13 +61,21 @@ class TextCorpus:
         if document:
             yield document
 
-    def sample(self, n: int, rng: np.random.Generator) -> Self:
-        """`n` paragraphs drawn without replacement in one pass, in their original order."""
+    def __repr__(self) -> str:
+        return f"<TextCorpus {self.name}: {self.language}>"
+
+    def sample(self, n: int, rng: np.random.Generator | int) -> Self:
+        """`n` paragraphs drawn without replacement in one pass, in their original order; `rng` may be a seed."""
+        import numpy as np
+
+        if n < 0:
+            raise InputError(f"cannot draw {n} paragraphs")
+        generator = np.random.default_rng(rng)
         held: list[tuple[int, str]] = []
         for i, line in enumerate(self):
             if i < n:
                 held.append((i, line))
-            elif (j := int(rng.integers(i + 1))) < n:
+            elif (j := int(generator.integers(i + 1))) < n:
                 held[j] = (i, line)
         if len(held) < n:
             raise InputError(f"{self.name} has {len(held)} paragraphs: cannot draw {n} without replacement")
