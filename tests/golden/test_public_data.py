@@ -31,12 +31,16 @@ def reference(path):
         )
 
 
-def test_every_treebank_equals_the_conllu_package(data_root):
-    dataset, *_ = find("ud")
-    files = dataset.scan(data_root / "ud")
+SHARES = 8
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_every_treebank_equals_the_conllu_package(data_root, share):
+    """All of them, dealt out to several tests so that they run side by side."""
+    files = find("ud")[0].scan(data_root / "ud")
     assert len(files) > 50
-    empty_nodes = ranges = 0
-    for file in files:
+    by_size = sorted(files, key=lambda f: f.bytes)
+    for file in by_size[share::SHARES]:
         if "ud1.x" in file.path.name and file.part == "gsd":
             continue
         treebank = read_conllu(file.path, file.languages[0])
@@ -46,10 +50,14 @@ def test_every_treebank_equals_the_conllu_package(data_root):
             assert (tree.words, tree.upos, tree.heads, tree.relations) == (words, upos, heads, relations), file.path
             assert tree.multiwords == multiwords
             assert tree.text == text
-        ranges += sum(len(tree.multiwords) for tree in treebank.trees)
-        empty_nodes += sum("." in line.split("\t")[0] for _, line in lines(file.path) if not line.startswith("#"))
-    assert ranges > 10_000
-    assert empty_nodes > 100
+
+
+def test_the_treebanks_have_what_is_hard_to_read(data_root):
+    """Multiword tokens and empty nodes occur in them, so that the test above means something."""
+    ewt = read_conllu(next((data_root / "ud" / "UD_English-EWT").glob("*test*")), EN)
+    assert sum(len(tree.multiwords) for tree in ewt.trees) > 100
+    estonian = next((data_root / "ud" / "UD_Estonian-EDT").glob("*test*"))
+    assert sum("." in line.split("\t")[0] for _, line in lines(estonian) if not line.startswith("#")) >= 50
 
 
 def test_a_version_1_treebank_is_refused(data_root):

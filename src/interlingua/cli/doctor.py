@@ -16,11 +16,11 @@ import typer
 # Extra -> (package it brings, what it is for).
 EXTRAS = {
     "hub": ("datasets", "data sets from the Hugging Face Hub"),
+    "models": ("transformers", "loading models and extracting their hidden states"),
     "zstd": ("zstandard", "text compressed with zstd (.zst)"),
 }
 CORE = ("numpy", "typer", "rich", "langcodes", "regex", "filelock")
-# Not needed yet by any verb; shown because bug reports need them.
-MODELS = ("torch", "transformers")
+MODELS = ("torch", "transformers", "zarr")
 
 
 def doctor(

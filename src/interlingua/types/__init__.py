@@ -12,6 +12,7 @@ from interlingua.types.annotated import LabelledCorpus, Multiword, Span, TaggedC
 from interlingua.types.bilingual import Bitext, Dictionary, Links, Translation
 from interlingua.types.corpus import Corpus, Words
 from interlingua.types.parallel import ParallelCorpus
+from interlingua.types.representations import Representations
 from interlingua.types.text import TextCorpus
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Links",
     "Multiword",
     "ParallelCorpus",
+    "Representations",
     "Span",
     "TaggedCorpus",
     "TextCorpus",

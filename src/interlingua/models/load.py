@@ -1,0 +1,256 @@
+"""Any Hugging Face checkpoint, by Hub id or folder, as a network whose layers are known.
+
+Weights come from safetensors, else from `.bin` files through torch's weights-only unpickler. Code from a repository
+and full unpickling can run anything, so both are refused unless the caller says so in words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from interlingua.errors import DataNotFoundError, InputError, MissingExtraError
+from interlingua.languages import Language
+from interlingua.models.layers import LayerMap, blocks_of, final_norm
+
+ENCODER, DECODER = "encoder", "decoder"
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+# tokenizers say "no limit" with a number like this
+NO_LIMIT = 10**6
+
+
+@dataclass(frozen=True)
+class Model:
+    """A network, its tokenizer and the map of the layers of one of its stacks.
+
+    `stack` is "encoder" or "decoder": a network that has both is read from one of them at a time.
+    """
+
+    name: str
+    network: Any
+    tokenizer: Any
+    stack: str
+    layers: LayerMap
+    dtype: str = "float32"
+    revision: str = ""
+    random: str = ""
+    adapter: str = ""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return torch.device(next(self.network.parameters()).device)
+
+    @property
+    def two_stacks(self) -> bool:
+        """Whether the network is an encoder with a decoder."""
+        return bool(getattr(self.network.config, "is_encoder_decoder", False))
+
+    @cached_property
+    def limit(self) -> int | None:
+        """The greatest number of tokens it takes, special ones included; None where there is no limit."""
+        config = self.network.config
+        positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+        if positions and config.model_type in ("xlm-roberta", "roberta", "camembert", "xlm-roberta-xl"):
+            positions -= config.pad_token_id + 1  # their positions start behind the padding's
+        stated = getattr(self.tokenizer, "model_max_length", None)
+        known = [n for n in (positions, stated) if n and n < NO_LIMIT]
+        # Relative positions (T5, BLOOM) have no end.
+        if config.model_type in ("t5", "mt5", "umt5", "bloom"):
+            return None if not stated or stated >= NO_LIMIT else stated
+        return min(known, default=None)
+
+    @cached_property
+    def weights(self) -> str:
+        """SHA-256 of every tensor by name: what the representations depend on."""
+        state = hashlib.sha256()
+        for name, tensor in sorted(self.network.state_dict().items()):
+            state.update(f"{name}:{tuple(tensor.shape)}:{tensor.dtype}".encode())
+            state.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        return state.hexdigest()
+
+    def signature(self) -> dict[str, Any]:
+        """What tells this model from another; no path and no token is in it."""
+        return {
+            "model": self.name,
+            "weights": self.weights,
+            "stack": self.stack,
+            "dtype": self.dtype,
+            "random": self.random,
+            "adapter": self.adapter,
+            "blocks": self.layers.blocks,
+            "width": self.layers.width,
+            "last_layer": self.layers.describe(self.layers.blocks),
+        }
+
+    def hidden_states(self, batch: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """All layers of the stack for a batch: tensors of shape (sentences, tokens, width), layer 0 first."""
+        output = self.network(**batch, output_hidden_states=True, return_dict=True, **_no_cache(self.network))
+        if not self.two_stacks:
+            return tuple(output.hidden_states)
+        return tuple(output.encoder_hidden_states if self.stack == ENCODER else output.decoder_hidden_states)
+
+
+@dataclass(frozen=True)
+class PerLanguage:
+    """One model a language: monolingual pairs, separate encoders, a baseline whose other side is random.
+
+    Neuron i of one is not neuron i of another, so indexes that pair neurons (ANC) refuse representations made so.
+    """
+
+    models: Mapping[Language, Model] = field(default_factory=dict)
+    default: Model | None = None
+
+    def of(self, language: Language) -> Model:
+        """The model that reads a language."""
+        model = self.models.get(language, self.default)
+        if model is None:
+            raise InputError(f"no model was given for {language}: there are {', '.join(map(str, self.models))}")
+        return model
+
+
+def _no_cache(network: Any) -> dict[str, bool]:
+    return {"use_cache": False} if "use_cache" in inspect.signature(network.forward).parameters else {}
+
+
+def load_model(
+    name: str | Path,
+    *,
+    stack: str = "",
+    device: str = "",
+    dtype: str = "float32",
+    attention: str = "",
+    revision: str = "",
+    adapter: str | Path = "",
+    random: bool = False,
+    seed: int = 0,
+    trust_remote_code: bool = False,
+    trust_pickle: bool = False,
+) -> Model:
+    """Load a checkpoint from a folder or the Hub.
+
+    `dtype` is float32 unless asked otherwise, whatever the checkpoint was saved in. `random` keeps the architecture and
+    the tokenizer and draws all weights anew from `seed`: the baseline for what a network does without training.
+    """
+    if dtype not in DTYPES:
+        raise InputError(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
+    if stack not in ("", ENCODER, DECODER):
+        raise InputError(f"stack {stack!r} is neither encoder nor decoder")
+    transformers = _transformers()
+    place = str(name)
+    source: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    if revision:
+        source["revision"] = revision
+    try:
+        config = transformers.AutoConfig.from_pretrained(place, **source)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place, **source)
+        options = {"attn_implementation": attention} if attention else {}
+        if random:
+            torch.manual_seed(seed)
+            network = transformers.AutoModel.from_config(config, dtype=DTYPES[dtype], **options)
+        else:
+            network = _weights(transformers, place, DTYPES[dtype], trust_pickle, {**source, **options})
+    except (OSError, ValueError, ImportError) as error:
+        raise _explained(place, error) from error
+    if adapter:
+        network = _with_adapter(network, adapter)
+    network.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval().requires_grad_(requires_grad=False)
+    return wrap(
+        network,
+        tokenizer,
+        name=Path(place).name if Path(place).is_dir() else place,
+        stack=stack,
+        dtype=dtype,
+        revision=revision,
+        random=f"all weights drawn anew, seed {seed}" if random else "",
+        adapter=Path(adapter).name if adapter else "",
+    )
+
+
+def wrap(network: Any, tokenizer: Any, *, name: str, stack: str = "", **facts: str) -> Model:
+    """A network that is in memory already, with its layers mapped."""
+    two = bool(getattr(network.config, "is_encoder_decoder", False))
+    kind = ENCODER if two else _kind(network)
+    chosen = stack or kind
+    if not two and chosen != kind:
+        raise InputError(f"{name} is a single {kind}: it has no {stack}")
+    part = network.get_encoder() if two and chosen == ENCODER else network.get_decoder() if two else network
+    probe = Model(name, network, tokenizer, chosen, LayerMap(0, 0, final_norm=False), **facts)
+    states: list[tuple[torch.Tensor, ...]] = []
+
+    def run() -> torch.Tensor:
+        states.append(probe.hidden_states(_probe_batch(network, two)))
+        return states[-1][-1]
+
+    with torch.no_grad():
+        normed = final_norm(part, run)
+    blocks = len(states[0]) - 1
+    if blocks != len(blocks_of(part)):
+        raise InputError(
+            f"{name} gives {blocks + 1} hidden states for {len(blocks_of(part))} blocks: cannot map its layers"
+        )
+    return Model(name, network, tokenizer, chosen, LayerMap(blocks, states[0][0].shape[-1], normed), **facts)
+
+
+def _probe_batch(network: Any, two: bool, last: int = 5) -> dict[str, torch.Tensor]:
+    """One sentence of three ordinary tokens, by their numbers."""
+    size = network.config.get_text_config().vocab_size
+    ids = torch.tensor([[size // 2, size // 3, size // last]], device=next(network.parameters()).device)
+    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    return {**batch, "decoder_input_ids": ids} if two else batch
+
+
+def _kind(network: Any) -> str:
+    """A network with one stack is a decoder where no token sees those behind it: changing the last leaves the first."""
+    with torch.no_grad():
+        first, second = (
+            network(**_probe_batch(network, two=False, last=last), return_dict=True).last_hidden_state[:, 0]
+            for last in (5, 7)
+        )
+    return DECODER if torch.equal(first, second) else ENCODER
+
+
+def _transformers() -> Any:
+    try:
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError("transformers", "models", "loading models") from error
+    return transformers
+
+
+def _weights(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: bool, options: dict[str, Any]) -> Any:
+    """Safetensors where there are some, else `.bin` through the weights-only unpickler."""
+    try:
+        return transformers.AutoModel.from_pretrained(place, dtype=dtype, use_safetensors=True, **options)
+    except OSError as missing:
+        if "safetensors" not in str(missing):
+            raise
+    return transformers.AutoModel.from_pretrained(
+        place, dtype=dtype, use_safetensors=False, weights_only=not trust_pickle, **options
+    )
+
+
+def _with_adapter(network: Any, adapter: str | Path) -> Any:
+    try:
+        import peft
+    except ImportError as error:
+        raise MissingExtraError("peft", "models", "loading adapters") from error
+    return peft.PeftModel.from_pretrained(network, str(adapter)).merge_and_unload()
+
+
+def _explained(place: str, error: Exception) -> Exception:
+    text = " ".join(str(error).split())
+    if "trust_remote_code" in text:
+        return InputError(f"{place} wants to run code of its own: pass trust_remote_code=True only if you have read it")
+    if "safely" in text or "weights_only" in text or "WeightsUnpickler" in text:
+        return InputError(
+            f"{place} holds a pickle that is more than weights: pass trust_pickle=True only if you trust it"
+        )
+    return DataNotFoundError(f"{place} cannot be loaded: {text[:300]}")
