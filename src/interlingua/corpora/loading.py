@@ -64,7 +64,8 @@ def load(name: str, *languages: Tag, split: str = "", path: str | Path | None = 
             return _READERS[dataset.kind](Choice(dataset, files, split, part), wanted)
         except UnknownNameError as error:
             unmet = unmet or error
-    if folder is None and not dataset.built_in and (dataset.origin.url or dataset.hub):
+    # Its address may have what is missing here; the Hub, slow to say no, is asked only where nothing is here.
+    if folder is None and (dataset.origin.url or (dataset.hub and unmet is None)):
         try:
             return _from_afar(dataset, wanted, split, part)
         except (DownloadError, DataNotFoundError, MissingExtraError, InputError) as error:
