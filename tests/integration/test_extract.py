@@ -205,6 +205,30 @@ def test_folders_random_baselines_and_two_models(tokenizer, tmp_path):
         extract(PerLanguage({Language.parse("en"): model}), CORPUS.languages("zh"))
 
 
+class Evil:
+    """An object that runs a command when it is unpickled in full."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __reduce__(self):
+        return Path.touch, (self.trace,)
+
+
+def test_old_weight_files_are_read_and_never_unpickled_in_full(tokenizer, tmp_path):
+    network = tiny.network("bert")
+    network.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    weights = load_model(tmp_path / "model", device="cpu").weights
+    (tmp_path / "model" / "model.safetensors").unlink()
+    torch.save(network.state_dict(), tmp_path / "model" / "pytorch_model.bin")
+    assert load_model(tmp_path / "model", device="cpu").weights == weights
+    torch.save({"x": Evil(tmp_path / "ran")}, tmp_path / "model" / "pytorch_model.bin")
+    with pytest.raises(InputError, match="holds a pickle that is more than weights: pass trust_pickle=True only"):
+        load_model(tmp_path / "model", device="cpu")
+    assert not (tmp_path / "ran").exists()
+
+
 # -- the store --------------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -157,7 +158,7 @@ def load_model(
             network = transformers.AutoModel.from_config(config, dtype=DTYPES[dtype], **options)
         else:
             network = _weights(transformers, place, DTYPES[dtype], trust_pickle, {**source, **options})
-    except (OSError, ValueError, ImportError) as error:
+    except (OSError, ValueError, ImportError, pickle.UnpicklingError) as error:
         raise _explained(place, error) from error
     if adapter:
         network = _with_adapter(network, adapter)
@@ -249,7 +250,7 @@ def _explained(place: str, error: Exception) -> Exception:
     text = " ".join(str(error).split())
     if "trust_remote_code" in text:
         return InputError(f"{place} wants to run code of its own: pass trust_remote_code=True only if you have read it")
-    if "safely" in text or "weights_only" in text or "WeightsUnpickler" in text:
+    if isinstance(error, pickle.UnpicklingError):
         return InputError(
             f"{place} holds a pickle that is more than weights: pass trust_pickle=True only if you trust it"
         )
