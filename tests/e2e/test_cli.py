@@ -227,6 +227,7 @@ def test_fetch_prints_the_licence_and_what_it_would_do(cli):
     assert "licence of ntrex: CC-BY-SA-4.0" in out.stdout
     assert "unverified" in out.stdout
     assert "newstest2019-ref.fra.txt ->" in out.stdout
+    assert "newstest2019-src.eng.txt ->" in out.stdout
     assert "is built in: nothing to fetch" in cli("data", "fetch", "everyday").stdout
 
 

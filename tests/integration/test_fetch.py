@@ -346,7 +346,7 @@ class TestArchives:
 def ntrex(server, monkeypatch):
     """The catalogue's NTREX, with its address on this machine."""
     dataset, *_ = find("ntrex")
-    moved = replace(dataset, origin=replace(dataset.origin, url=f"{server.url}/ntrex/{{lang}}.txt"))
+    moved = replace(dataset, origin=replace(dataset.origin, url=f"{server.url}/ntrex/{{lang}}.txt", exceptions={}))
     monkeypatch.setattr("interlingua.corpora.places.CATALOG", (moved,))
     server.files["/ntrex/eng.txt"] = b"one\ntwo\n"
     server.files["/ntrex/fra.txt"] = b"un\ndeux\n"
@@ -432,6 +432,7 @@ def test_addresses_are_those_of_the_catalogue(no_data):
     ]
     assert urls("tatoeba", "en", "fr") == urls("tatoeba", "fr", "en")
     assert urls("ntrex", "cs")[0][1] == "ces.txt"
+    assert urls("ntrex", "en")[0][0].endswith("/newstest2019-src.eng.txt")
     assert urls("muse", "en", "fr", split="train")[0][1] == "en-fr.0-5000.txt"
     with pytest.raises(InputError, match="no address for the split 'full'"):
         urls("muse", "en", "fr", split="full")

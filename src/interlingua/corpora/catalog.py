@@ -24,6 +24,7 @@ GITHUB = "https://github.com"
 RAW = "https://raw.githubusercontent.com"
 XQUAD = "Artetxe, Ruder and Yogatama 2020, On the Cross-lingual Transferability of Monolingual Representations"
 
+NTREX_FILES = f"{RAW}/MicrosoftTranslator/NTREX/8561f6a622db9edad1217683e5c83daefd8bb2bf/NTREX-128"
 # Tags that NTREX and Tatoeba use where ISO 639-3 alone does not say it.
 NTREX = {"ar": "arb", "zh-Hans": "zho-CN", "zh-Hant": "zho-TW", "sr": "srp-Cyrl", "sr-Latn": "srp-Latn", "sw": "swa"}
 
@@ -100,11 +101,11 @@ CATALOG: tuple[Dataset, ...] = (
         citation="Federmann, Kocmi and Xin 2022, NTREX-128",
         origin=Origin(
             f"{GITHUB}/MicrosoftTranslator/NTREX",
-            f"{RAW}/MicrosoftTranslator/NTREX/8561f6a622db9edad1217683e5c83daefd8bb2bf"
-            "/NTREX-128/newstest2019-ref.{lang}.txt",
+            f"{NTREX_FILES}/newstest2019-ref.{{lang}}.txt",
             "{lang}.txt",
             codes=NTREX,
             alpha3=True,
+            exceptions={"eng.txt": f"{NTREX_FILES}/newstest2019-src.eng.txt"},  # the source, not a translation
         ),
         note="1,997 news sentences, line i the same in every language",
     ),

@@ -55,6 +55,7 @@ class Origin:
     `url` may hold `{lang}`, `{source}`, `{target}`, `{split}` and `{part}`; `path` says under which name in the data
     set's folder the file is kept. `codes` gives the tags this origin uses where they differ from ours (or from ISO
     639-3, where it uses that: `alpha3`); `english_last`: it names pairs xx-en, never en-xx.
+    `exceptions` are addresses of files, by the name they are kept under, that do not follow `url`.
     """
 
     page: str
@@ -63,6 +64,7 @@ class Origin:
     archive: bool = False
     alpha3: bool = False
     english_last: bool = False
+    exceptions: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, str] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
     verified: bool = False

@@ -321,7 +321,8 @@ def requests(dataset: Dataset, languages: Iterable[Language], split: str, part: 
     for fields in _fields(dataset, tuple(languages), split, part):
         if unfit := [value for value in fields.values() if not re.fullmatch(r"[A-Za-z0-9_-]*", value)]:
             raise InputError(f"{unfit[0]!r} is no split, part or language of {dataset.name}")
-        yield dataset.origin.url.format(**fields), dataset.origin.path.format(**fields)
+        name = dataset.origin.path.format(**fields)
+        yield dataset.origin.exceptions.get(name, dataset.origin.url.format(**fields)), name
 
 
 def _no_address(dataset: Dataset) -> DownloadError:
