@@ -35,16 +35,21 @@ def bert(tokenizer):
     return wrap(tiny.network("bert"), tokenizer, name="tiny-bert")
 
 
-def plain(network, tokenizer, sentence, stack):
-    """Hidden states of one sentence alone, as transformers gives them."""
-    inputs = tokenizer(sentence, return_tensors="pt")
+# What each decoder's training puts before a sentence; mBART would put a language code, which this tokenizer has not.
+START = {"mt5": [0], "m2m_100": [2], "marian": [0], "mbart": []}
+
+
+def plain(network, tokenizer, sentence, stack, source=None):
+    """Hidden states of one sentence alone, as transformers gives them; the start token's left out."""
+    inputs = tokenizer(source or sentence, return_tensors="pt")
     inputs.pop("token_type_ids", None)
+    start = START.get(network.config.model_type, []) if stack == "decoder" else []
     if network.config.is_encoder_decoder:
-        inputs["decoder_input_ids"] = inputs["input_ids"]
+        inputs["decoder_input_ids"] = torch.tensor([start + tokenizer(sentence).input_ids])
     with torch.no_grad():
         output = network(**inputs, output_hidden_states=True)
     name = f"{stack}_hidden_states" if network.config.is_encoder_decoder else "hidden_states"
-    return [h[0].numpy() for h in output[name]]
+    return [h[0, len(start) :].numpy() for h in output[name]]
 
 
 @pytest.mark.parametrize(("name", "stack"), STACKS, ids=lambda x: x)
@@ -86,7 +91,7 @@ def test_batches_do_not_matter(bert, budget):
 def test_batches_keep_to_their_budget():
     lengths = [3, 50, 7, 7, 1, 20]
     plan = batches(lengths, 40)
-    assert sorted(row for batch in plan for row in batch.rows) == list(range(6))
+    assert sorted(int(row) for batch in plan for row in batch.rows) == list(range(6))
     assert all(batch.length * len(batch.rows) <= 40 or len(batch.rows) == 1 for batch in plan)
 
 
@@ -128,7 +133,7 @@ class TestBadInput:
         assert model.limit == 20
         corpus = il.ParallelCorpus.from_texts({"en": ["word", "word " * 60]})
         with pytest.raises(
-            InputError, match=r"1 sentence \(row 2\) is longer than the 20 tokens short takes: pass truncate"
+            InputError, match=r"1 sentence \(row 2\) is longer than the 20 tokens short takes: truncate=True"
         ):
             extract(model, corpus)
         assert np.isfinite(extract(model, corpus, truncate=True)["en"]).all()
@@ -148,7 +153,10 @@ class TestBadInput:
             ({"pooling": "meen"}, "unknown pooling 'meen': did you mean mean"),
             ({"autocast": "int8"}, "neither bfloat16 nor float16"),
             ({"dtype": "float64"}, "float32 or float16"),
-            ({"block": 0}, "at least 1"),
+            ({"block": -1}, "at least 1"),
+            ({"level": "letter"}, "unknown level 'letter'"),
+            ({"level": "word", "join": "sum"}, "unknown way to join"),
+            ({"level": "word", "min_count": 3, "max_count": 2}, "no word occurs at least 3 and at most 2"),
         ],
     )
     def test_options_that_make_no_sense(self, bert, options, message):
@@ -271,9 +279,7 @@ def test_a_damaged_chunk_is_found_and_only_its_block_redone(bert, tmp_path, dama
 
     computed = []
     real = forward.compute
-    monkeypatch.setattr(
-        forward, "compute", lambda model, tokens, *rest: computed.append(len(tokens)) or real(model, tokens, *rest)
-    )
+    monkeypatch.setattr(forward, "compute", lambda work, *rest: computed.append(work.size) or real(work, *rest))
     extract(bert, CORPUS, out=tmp_path / "r", block=5)
     assert computed == [5]
     after = tree(tmp_path / "r")
@@ -286,7 +292,7 @@ def test_another_model_or_corpus_is_refused_with_the_difference(bert, tokenizer,
     extract(bert, CORPUS, out=tmp_path / "r")
     with pytest.raises(InputError, match=r"holds other representations \(pooling: \"mean\" there, \"max\" asked for\)"):
         extract(bert, CORPUS, out=tmp_path / "r", pooling="max")
-    with pytest.raises(InputError, match=r"holds other representations \(corpus: .*n: 12 there, 6 asked for"):
+    with pytest.raises(InputError, match=r"holds other representations \(corpus.ar: .*sentences.ar: 12 there, 6 asked"):
         extract(bert, CORPUS[:6], out=tmp_path / "r")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.doc").write_text("precious")
@@ -298,7 +304,7 @@ def test_another_model_or_corpus_is_refused_with_the_difference(bert, tokenizer,
 
 def test_rows_of_zeros_survive(bert, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "interlingua.extract.forward.compute", lambda model, tokens, *_: np.zeros((4, len(tokens), 16), np.float32)
+        "interlingua.extract.forward.compute", lambda work, *_: torch.zeros((4, work.size, 16))
     )
     extract(bert, CORPUS, out=tmp_path / "r", block=5)
     assert (open_store(tmp_path / "r")["en"] == 0).all()
@@ -325,7 +331,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on_after(bert, tmp_path, monkeypat
         real(self, *arguments, **facts)
 
     monkeypatch.setattr(Store, "write", full)
-    with pytest.raises(InputError, match="no space left for the representations: free some and run again"):
+    with pytest.raises(InputError, match="no space left for .*: free some and run again"):
         extract(bert, CORPUS, out=tmp_path / "r", block=5)
     monkeypatch.setattr(Store, "write", real)
     resumed = extract(bert, CORPUS, out=tmp_path / "r", block=5)

@@ -1,227 +1,192 @@
-"""Corpus x model -> Representations: one pass, all layers, pooled where the hidden states are.
+"""Blocks of rows through the network: all layers at once, pooled where the hidden states are.
 
-Only pooled vectors leave the device. While one block is computed, the one before it is written by another thread; at
-most two blocks are in memory, whatever the size of the corpus.
+Only pooled vectors leave the device. While one block is computed, the next is tokenised and the one before it is
+written, each by a thread of its own; at most three blocks are in memory, whatever the size of the corpus.
 """
 
 from __future__ import annotations
 
-import errno
-import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
-from interlingua import __version__
-from interlingua.errors import InputError, InterlinguaError, UnknownNameError
-from interlingua.extract.plan import BLOCK, BUDGET, Tokens, batches, collate, tokenise
-from interlingua.extract.pool import MIXED, POOLINGS, pool_layers
-from interlingua.extract.store import Store, writing
+from interlingua.errors import InputError, InterlinguaError
+from interlingua.extract.column import Column, Reading, Rows, Work, work
+from interlingua.extract.plan import Array, batches
+from interlingua.extract.pool import join_words, pool_layers
 from interlingua.languages import Language
-from interlingua.models import Model, PerLanguage
-from interlingua.types import ParallelCorpus, Representations
 
 AUTOCAST = {"": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
-
-# Called with (sentences done, sentences in all).
-Progress = Callable[[int, int], None]
 
 
 class NonFiniteError(InterlinguaError):
     """Hidden states that are not numbers: the model, or its precision, is broken."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Extraction:
-    """How to extract; every field is part of the signature of what comes out."""
+class Sink(Protocol):
+    """Where the vectors of blocks go."""
 
-    pooling: str = "mean"
-    truncate: bool = False
-    autocast: str = ""
-    dtype: str = "float32"
-    block: int = BLOCK
-    budget: int = BUDGET
+    def done(self, lang: Language, block: int) -> bool:
+        """Whether a block is there already."""
+        ...
 
-    def __post_init__(self) -> None:
-        if self.pooling not in (*POOLINGS, MIXED):
-            raise UnknownNameError("pooling", self.pooling, [*POOLINGS, MIXED])
-        if self.autocast not in AUTOCAST:
-            raise InputError(f"autocast {self.autocast!r} is neither bfloat16 nor float16")
-        if self.dtype not in ("float32", "float16"):
-            raise InputError(f"vectors are stored as float32 or float16, not {self.dtype!r}")
-        if self.block < 1 or self.budget < 1:
-            raise InputError("block and budget are numbers of rows and tokens: at least 1")
+    def take(self, lang: Language, block: int, vectors: torch.Tensor, **facts: Any) -> Callable[[], None]:
+        """Take a block (layers, rows, neurons) on the model's device; what is returned is run by another thread."""
+        ...
 
 
-def extract(
-    model: Model | PerLanguage,
-    corpus: ParallelCorpus,
+@dataclass(frozen=True)
+class Passage:
+    """How blocks go through the network."""
+
+    pooling: str
+    autocast: str
+    dtype: str
+    block: int
+    budget: int
+
+
+def run(
+    columns: dict[Language, Column],
+    rows: dict[Language, Rows],
+    passage: Passage,
+    sink: Sink,
     *,
-    out: str | Path | None = None,
-    progress: Progress = lambda _done, _total: None,
-    **options: Any,
-) -> Representations:
-    """One vector a sentence, at every layer, for every language of the corpus.
-
-    With `out`, vectors are stored there block by block and a run that was killed goes on where it stopped; without,
-    they are held in memory. `options` are the fields of `Extraction`: pooling, truncate, autocast, dtype, block...
-    """
-    how = Extraction(**options)
-    models = {lang: model.of(lang) if isinstance(model, PerLanguage) else model for lang in corpus.langs}
-    if out is None:
-        held = {lang: np.empty((len(m.layers), len(corpus), m.layers.width), how.dtype) for lang, m in models.items()}
-
-        def keep(lang: Language, _block: int, start: int, vectors: np.ndarray[Any, Any], **_: Any) -> None:
-            held[lang][:, start : start + vectors.shape[1]] = vectors
-
-        _run(models, corpus, how, keep, done=lambda _lang, _block: False, progress=progress)
-        return Representations(held, corpus.ids, signature(models, corpus, how))
-    path = Path(out)
-    with writing(path):
-        store = Store.create(
-            path,
-            signature=signature(models, corpus, how),
-            layout={lang: (len(m.layers), m.layers.width) for lang, m in models.items()},
-            ids=corpus.ids,
-            block=how.block,
-            dtype=how.dtype,
-            environment=environment(models),
-        )
-        store.verify()
-        _run(models, corpus, how, store.write, done=lambda lang, b: (str(lang), b) in store.done, progress=progress)
-        return store.representations()
-
-
-def signature(models: dict[Language, Model], corpus: ParallelCorpus, how: Extraction) -> dict[str, Any]:
-    """Everything that the numbers depend on: the key under which they are cached."""
-    signed = {id(m): m.signature() for m in models.values()}
-    return {
-        "level": "sentence",
-        "pooling": how.pooling,
-        "truncate": how.truncate,
-        "autocast": how.autocast,
-        "dtype": how.dtype,
-        "block": how.block,
-        "budget": how.budget,
-        "n": len(corpus),
-        "corpus": {str(lang): corpus.hash_of(lang) for lang in corpus.langs},
-        "models": {str(lang): signed[id(m)] for lang, m in models.items()},
-        "one_network": len(signed) == 1,
-    }
-
-
-def environment(models: dict[Language, Model]) -> dict[str, Any]:
-    """What else was true of the run: recorded, but no part of the signature."""
-    return {
-        "interlingua": __version__,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "threads": torch.get_num_threads(),
-        "device": str(next(iter(models.values())).device),
-    }
-
-
-def _run(
-    models: dict[Language, Model],
-    corpus: ParallelCorpus,
-    how: Extraction,
-    write: Callable[..., None],
-    *,
-    done: Callable[[Language, int], bool],
-    progress: Progress,
+    kept: dict[Language, dict[int, Reading]],
+    progress: Callable[[int], None],
 ) -> None:
-    """Every block of every language that is not done, each written while the next is computed."""
-    total = len(corpus) * len(corpus.langs)
+    """Every block of every language that is not done. `progress` is called with the number of rows just finished."""
+    todo = [
+        (lang, block)
+        for lang in columns
+        for block in range(-(-len(rows[lang]) // passage.block))
+        if not sink.done(lang, block)
+    ]
+    skipped = sum(map(len, rows.values())) - sum(_size(rows[lang], block, passage.block) for lang, block in todo)
+    progress(skipped)
+    budget = passage.budget
+    with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(1) as reader:
+        pending: Future[None] | None = None
+        try:
+            for lang, block, ready in _ahead(reader, todo, columns, rows, passage.block, kept):
+                vectors, budget = _fitting(ready, passage, budget, progress)
+                facts = {} if budget == passage.budget else {"budget": budget}
+                if pending is not None:
+                    pending.result()
+                pending = writer.submit(sink.take(lang, block, vectors, **facts))
+            if pending is not None:
+                pending.result()
+        finally:
+            reader.shutdown(wait=False, cancel_futures=True)
+
+
+def _size(rows: Rows, block: int, size: int) -> int:
+    return min((block + 1) * size, len(rows)) - block * size
+
+
+def _ahead(
+    reader: ThreadPoolExecutor,
+    todo: list[tuple[Language, int]],
+    columns: dict[Language, Column],
+    rows: dict[Language, Rows],
+    size: int,
+    kept: dict[Language, dict[int, Reading]],
+) -> Iterator[tuple[Language, int, Work]]:
+    """The work of each block, tokenised while the block before it is computed."""
+
+    def prepare(lang: Language, block: int) -> Work:
+        first, stop = rows[lang].sentences(block, size)
+        reading = kept[lang].pop(first, None)
+        return work(columns[lang], rows[lang], reading or columns[lang].read(first, stop), first, block, size)
+
+    waiting: Future[Work] | None = None
+    for number, (lang, block) in enumerate(todo):
+        ready = waiting.result() if waiting is not None else prepare(lang, block)
+        waiting = reader.submit(prepare, *todo[number + 1]) if number + 1 < len(todo) else None
+        yield lang, block, ready
+
+
+def _fitting(ready: Work, passage: Passage, budget: int, progress: Callable[[int], None]) -> tuple[torch.Tensor, int]:
+    """The vectors of a block, and the budget it was computed with: halved as often as memory ran out."""
     finished = 0
-    writer = ThreadPoolExecutor(1)
-    pending: Future[None] | None = None
-    try:
-        for lang, model in models.items():
-            column = corpus[lang]
-            # All sentences are looked at before the first is computed: an error after an hour helps nobody.
-            for start in range(0, len(column), how.block):
-                if not done(lang, start // how.block):
-                    _tokens(model, lang, column[start : start + how.block], how, start)
-        for lang, model in models.items():
-            column = corpus[lang]
-            for number, start in enumerate(range(0, len(column), how.block)):
-                rows = column[start : start + how.block]
-                if not done(lang, number):
-                    vectors, budget = _block(model, lang, rows, how, start, corpus.ids)
-                    if pending is not None:
-                        pending.result()
-                    facts = {} if budget == how.budget else {"budget": budget}
-                    pending = writer.submit(write, lang, number, start, vectors, **facts)
-                finished += len(rows)
-                progress(finished, total)
-        if pending is not None:
-            pending.result()
-    except OSError as error:
-        if error.errno == errno.ENOSPC or error.errno == errno.EFBIG:
-            raise InputError(
-                "no space left for the representations: free some and run again, it goes on from here"
-            ) from error
-        raise
-    finally:
-        writer.shutdown(wait=True, cancel_futures=True)
 
+    def count(n: int) -> None:
+        nonlocal finished
+        finished += n
+        progress(n)
 
-def _tokens(model: Model, lang: Language, rows: Sequence[str], how: Extraction, start: int) -> list[Tokens]:
-    try:
-        return tokenise(model, rows, truncate=how.truncate, first_row=start)
-    except InputError as error:
-        raise InputError(f"{lang}: {error}") from error
-
-
-def _block(
-    model: Model, lang: Language, rows: Sequence[str], how: Extraction, start: int, ids: Sequence[str]
-) -> tuple[np.ndarray[Any, Any], int]:
-    """All layers of one block, and the budget it was computed with: halved as often as memory ran out."""
-    tokens = _tokens(model, lang, rows, how, start)
-    budget = how.budget
     while True:
         try:
-            vectors = compute(model, tokens, how, budget)
-            break
-        except torch.OutOfMemoryError as error:
-            torch.cuda.empty_cache()
+            return compute(ready, passage, budget, count), budget
+        except (torch.OutOfMemoryError, RuntimeError) as error:
+            # On the CPU, torch has no error of its own for it.
+            if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
+                raise
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            if budget <= int(ready.lengths.max()):
+                raise InputError(
+                    f"{ready.column.model.name} does not fit into memory even one sentence at a time"
+                ) from error
             budget //= 2
-            if budget < max(map(len, tokens)):
-                raise InputError(f"{model.name} does not fit into memory even one sentence at a time") from error
-    if not np.isfinite(vectors).all():
-        layer, row, _ = np.argwhere(~np.isfinite(vectors))[0]
-        raise NonFiniteError(
-            f"{model.name}, {model.layers.describe(int(layer))}: not a finite number for {lang} sentence "
-            f"{ids[start + row]}: {rows[row][:60]!r} (a half-precision model? load it in float32)"
-        )
-    return vectors, budget
+            count(-finished)
 
 
-def compute(model: Model, tokens: Sequence[Tokens], how: Extraction, budget: int) -> np.ndarray[Any, Any]:
-    """Vectors (layers, sentences, neurons) of tokenised sentences, in their order."""
-    device = model.device
-    kind = AUTOCAST[how.autocast]
-    pooled: list[tuple[tuple[int, ...], torch.Tensor]] = []
-    with torch.inference_mode(), torch.autocast(device.type, dtype=kind, enabled=kind is not None):
-        for batch in batches([len(t) for t in tokens], budget):
-            inputs, content, present = collate(model, [tokens[r] for r in batch.rows])
-            moved = {key: value.to(device, non_blocking=True) for key, value in inputs.items()}
-            if model.two_stacks and model.stack == "decoder":
-                moved["decoder_input_ids"] = moved["input_ids"]
-                moved["decoder_attention_mask"] = moved["attention_mask"]
-            elif model.two_stacks:
-                moved["decoder_input_ids"] = moved["input_ids"][:, :1]
-            states = model.hidden_states(moved)
-            vectors = pool_layers(how.pooling, states, content.to(device), present.to(device))
-            pooled.append((batch.rows, vectors.to("cpu", non_blocking=True)))
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    result = np.empty((len(model.layers), len(tokens), model.layers.width), how.dtype)
-    for rows, vectors in pooled:
-        result[:, list(rows)] = vectors.numpy()
+@torch.inference_mode()
+def compute(ready: Work, passage: Passage, budget: int, progress: Callable[[int], None]) -> torch.Tensor:
+    """Vectors (layers, rows, neurons) of a block, in its order, on the device, in the type they are stored in."""
+    model = ready.column.model
+    device, kind = model.device, AUTOCAST[passage.autocast]
+    dtype = getattr(torch, passage.dtype)
+    result = torch.empty((len(model.layers), ready.size, model.layers.width), dtype=dtype, device=device)
+    for batch in batches(ready.lengths, budget):
+        inputs, content, present = ready.inputs(batch.rows)
+        with torch.autocast(device.type, dtype=kind, enabled=kind is not None):
+            states = model.hidden_states({key: _moved(value, device) for key, value in inputs.items()})
+        if ready.members is None:
+            row = batch.rows
+            vectors = pool_layers(passage.pooling, states, _moved(content, device), _moved(present, device))
+        else:
+            *joining, row = ready.joining(batch.rows, content.shape[1])
+            vectors = join_words(states, *(_moved(value, device) for value in joining))
+        result.index_copy_(1, _moved(torch.from_numpy(row), device), vectors.to(dtype))
+        progress(len(row))
     return result
+
+
+def _moved(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+def leaving(vectors: torch.Tensor) -> Callable[[], Array]:
+    """Start copying vectors off their device; the function returned waits until they are there."""
+    if vectors.device.type != "cuda":
+        return lambda: np.asarray(vectors.cpu().numpy())
+    host = torch.empty(vectors.shape, dtype=vectors.dtype, pin_memory=True)
+    host.copy_(vectors, non_blocking=True)
+    arrived: Any = torch.cuda.Event()  # type: ignore[no-untyped-call]
+    arrived.record()
+
+    def wait() -> Array:
+        arrived.synchronize()
+        return np.asarray(host.numpy())
+
+    return wait
+
+
+def require_finite(column: Column, rows: Rows, start: int, vectors: Array, ids: tuple[str, ...]) -> None:
+    """An error that names model, layer and sentence where a vector is not made of numbers."""
+    if np.isfinite(vectors).all():
+        return
+    layer, row, _ = (int(i) for i in np.argwhere(~np.isfinite(vectors))[0])
+    sentence = int(np.searchsorted(rows.before, start + row, side="right")) - 1
+    raise NonFiniteError(
+        f"{column.model.name}, {column.model.layers.describe(layer)}: not a finite number for {column.lang} sentence "
+        f"{ids[sentence]}: {column.texts[sentence][:60]!r} (half precision? load, cast and store in float32)"
+    )

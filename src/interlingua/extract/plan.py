@@ -1,102 +1,162 @@
 """Sentences become batches: tokenised once, sorted by length inside a block, cut by a budget of tokens.
 
-A block is a run of consecutive rows (2,048 by default) and the unit of work: it is written, committed and, after a
-kill, redone as a whole. The plan depends on the sentences and the budget alone, so a resumed run makes the same
-batches.
+A block is a run of consecutive rows (2,048 sentences or 4,096 words by default) and the unit of work: it is written,
+committed and, after a kill, redone as a whole. The plan depends on the sentences and the budget alone, so a resumed run
+makes the same batches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 
 from interlingua.errors import InputError
+from interlingua.languages import Language
 from interlingua.models import Model
+from interlingua.models.codes import speak
 
-BLOCK = 2048
-BUDGET = 16_384
+Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """One sentence: token numbers, and which of them are content (not special)."""
+    """Tokenised sentences, end to end: sentence s has the tokens `starts[s]` up to `starts[s + 1]`.
 
-    ids: tuple[int, ...]
-    content: tuple[int, ...]
+    `content` says which tokens are not special; `offsets`, where the tokenizer tells, which characters a token covers.
+    """
+
+    ids: Array
+    content: Array
+    starts: Array
+    offsets: Array | None = None
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> Array:
+        """The number of tokens of every sentence."""
+        return np.diff(self.starts)
+
+    @classmethod
+    def of(cls, ids: Sequence[Sequence[int]], special: Sequence[Sequence[int]], offsets: Any = None) -> Tokens:
+        """From lists: token numbers, which are special, and characters."""
+        starts = np.concatenate([[0], np.cumsum([len(row) for row in ids], dtype=np.int64)])
+        total = int(starts[-1])
+        return cls(
+            np.fromiter(chain.from_iterable(ids), np.int64, total),
+            np.fromiter(chain.from_iterable(special), np.int8, total) == 0,
+            starts,
+            None if offsets is None else np.array(list(chain.from_iterable(offsets)), np.int64).reshape(total, 2),
+        )
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Rows of a block that go through the network together."""
-
-    rows: tuple[int, ...]
-    length: int
-
-
-def tokenise(model: Model, sentences: Sequence[str], *, truncate: bool = False, first_row: int = 0) -> list[Tokens]:
-    """Token numbers of every sentence; sentences without content, or longer than the model takes, are an error."""
+def tokenise(
+    model: Model,
+    lang: Language,
+    texts: Sequence[str],
+    *,
+    truncate: bool = False,
+    target: bool = False,
+    offsets: bool = False,
+) -> Tokens:
+    """Token numbers of every sentence; with `target`, as a decoder reads it: behind the token it starts with."""
+    speak(model.tokenizer, lang, target=target)
+    limit = None if model.limit is None else model.limit - target
     encoded = model.tokenizer(
-        list(sentences),
+        **{"text_target" if target else "text": list(texts)},
         add_special_tokens=True,
         return_special_tokens_mask=True,
         return_attention_mask=False,
-        truncation=truncate and model.limit is not None,
-        max_length=model.limit if truncate else None,
+        return_offsets_mapping=offsets,
+        truncation=truncate and limit is not None,
+        max_length=limit if truncate else None,
         verbose=False,
     )
-    result = [
-        Tokens(tuple(ids), tuple(1 - s for s in special))
-        for ids, special in zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True)
-    ]
-    empty = [first_row + i + 1 for i, tokens in enumerate(result) if not any(tokens.content)]
-    if empty:
-        raise InputError(f"{_rows(empty)} without any token for {model.name}: remove or fill them in every language")
-    if model.limit is not None and not truncate:
-        long = [first_row + i + 1 for i, tokens in enumerate(result) if len(tokens) > model.limit]
-        if long:
+    tokens = Tokens.of(encoded["input_ids"], encoded["special_tokens_mask"], encoded.get("offset_mapping"))
+    return started(model, tokens) if target else tokens
+
+
+def started(model: Model, tokens: Tokens) -> Tokens:
+    """As in training: the decoder's start token first, or mBART's language code, which its tokenizer puts last."""
+    config = model.network.config
+    start = getattr(config, "decoder_start_token_id", None)
+    if start is None and "t5" in config.model_type:
+        start = config.pad_token_id
+    firsts = tokens.ids[tokens.starts[1:] - 1] if start is None else np.full(len(tokens), start)
+    if start is None and not hasattr(model.tokenizer, "tgt_lang"):
+        return tokens
+    where = tokens.starts[:-1]
+    offsets = None if tokens.offsets is None else np.insert(tokens.offsets, where, 0, axis=0)
+    return Tokens(
+        np.insert(tokens.ids, where, firsts),
+        np.insert(tokens.content, where, values=False),
+        tokens.starts + np.arange(len(tokens) + 1),
+        offsets,
+    )
+
+
+def check_tokens(model: Model, lang: Language, tokens: Tokens, *, first_row: int, truncate: bool, words: bool) -> None:
+    """An error that counts sentences longer than the model takes or, unless `words` are asked for, without content."""
+    if not words:
+        before = np.concatenate([[0], np.cumsum(tokens.content)])
+        empty = first_row + 1 + np.flatnonzero(np.diff(before[tokens.starts]) == 0)
+        if len(empty):
             raise InputError(
-                f"{_rows(long)} longer than the {model.limit} tokens {model.name} takes: pass truncate to cut them"
+                f"{lang}: {_rows(empty)} without any token for {model.name}: remove or fill them in every language"
             )
-    return result
+    if model.limit is not None and not truncate:
+        long = first_row + 1 + np.flatnonzero(tokens.lengths > model.limit)
+        if len(long):
+            raise InputError(
+                f"{lang}: {_rows(long)} longer than the {model.limit} tokens {model.name} takes: "
+                "truncate=True (--truncate) cuts them"
+            )
 
 
-def _rows(rows: Sequence[int]) -> str:
+def _rows(rows: Array) -> str:
     shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
     return f"{len(rows)} sentence{'s' if len(rows) > 1 else ''} (row {shown}) {'are' if len(rows) > 1 else 'is'}"
 
 
-def batches(lengths: Sequence[int], budget: int = BUDGET) -> list[Batch]:
+@dataclass(frozen=True)
+class Batch:
+    """Sentences of a block that go through the network together."""
+
+    rows: Array
+    length: int
+
+
+def batches(lengths: Array | Sequence[int], budget: int) -> list[Batch]:
     """Rows in order of length, the longest first, as many together as fit the budget when padded."""
-    order = sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
+    sizes = np.asarray(lengths)
+    order = np.argsort(-sizes, kind="stable")
     result: list[Batch] = []
     start = 0
     while start < len(order):
-        length = lengths[order[start]]
-        size = max(1, budget // length)
-        result.append(Batch(tuple(order[start : start + size]), length))
-        start += size
+        length = max(1, int(sizes[order[start]]))
+        count = max(1, budget // length)
+        result.append(Batch(order[start : start + count], length))
+        start += count
     return result
 
 
-def collate(model: Model, tokens: Sequence[Tokens]) -> tuple[dict[str, Any], torch.Tensor, torch.Tensor]:
-    """What the network takes, and which tokens are content and which are there at all.
+def collate(tokens: Tokens, rows: Array, pad: int | None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Token numbers of some sentences, which of them are there at all and which are content: each (sentences, tokens).
 
     Padding is on the right, whatever the tokenizer's own setting: then every token has the position it has alone, in
     networks with absolute positions too, and no decoder token ever looks at padding.
     """
-    length = max(map(len, tokens))
-    pad = model.tokenizer.pad_token_id
-    ids = torch.full((len(tokens), length), 0 if pad is None else pad, dtype=torch.long)
-    present = torch.zeros((len(tokens), length), dtype=torch.long)
-    content = torch.zeros((len(tokens), length), dtype=torch.long)
-    for row, sentence in enumerate(tokens):
-        ids[row, : len(sentence)] = torch.tensor(sentence.ids)
-        content[row, : len(sentence)] = torch.tensor(sentence.content)
-        present[row, : len(sentence)] = 1
-    return {"input_ids": ids, "attention_mask": present}, content, present
+    lengths = tokens.lengths[rows]
+    present = np.arange(int(lengths.max())) < lengths[:, None]
+    places = (tokens.starts[rows][:, None] + np.arange(present.shape[1]))[present]
+    ids = np.full(present.shape, 0 if pad is None else pad, np.int64)
+    content = np.zeros(present.shape, np.int64)
+    ids[present] = tokens.ids[places]
+    content[present] = tokens.content[places]
+    return torch.from_numpy(ids), torch.from_numpy(present.astype(np.int64)), torch.from_numpy(content)

@@ -1,4 +1,4 @@
-"""Hidden states of tokens become one vector a sentence, on the device, in float32.
+"""Hidden states of tokens become one vector a sentence or a word, on the device, in float32.
 
 Special tokens and padding never take part, except that `first` is the first token of the sentence as the network sees
 it (the [CLS] of BERT). Shapes: b sentences, t tokens, d neurons.
@@ -70,3 +70,12 @@ def pool_layers(name: str, states: Sequence[Tensor], content_bt: Tensor, present
     if name not in POOLINGS:
         raise UnknownNameError("pooling", name, [*POOLINGS, MIXED])
     return torch.stack([POOLINGS[name](h, content_bt, present_bt) for h in states])
+
+
+def join_words(states: Sequence[Tensor], weights_bwt: Tensor, sentence_k: Tensor, slot_k: Tensor) -> Tensor:
+    """Words from their tokens, at all layers: vectors of shape (layers, words, neurons).
+
+    `weights_bwt` says how much of each token goes into each word of its sentence; word k of the result is word
+    `slot_k` of sentence `sentence_k`.
+    """
+    return torch.stack([torch.bmm(weights_bwt, h.to(torch.float32))[sentence_k, slot_k] for h in states])

@@ -4,14 +4,23 @@ A block of rows counts as done when its line is in `commits.jsonl`, which is app
 its layers are on disk; whatever else is there after a kill is written again. Every chunk carries a CRC-32C, so a
 flipped bit or a cut file is found when it is read, and `verify` takes such blocks out of the log so that only they are
 redone.
+
+    reps.zarr/
+      zarr.json          the signature, and how the work was planned
+      commits.jsonl      which blocks are done
+      en/, fr/, ...      arrays (layer, row, neuron)
+      labels/            what the rows are: ids; or words, places, counts
+      plan/              the number of tokens of every sentence, from which the batches follow
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +28,34 @@ import numpy as np
 
 from interlingua.errors import DataNotFoundError, FormatError, InputError, MissingExtraError
 from interlingua.languages import Language
-from interlingua.types import Representations
+from interlingua.types import Labels, Representations, WordRepresentations
 
 VERSION = 1
 LOG = "commits.jsonl"
+# differences between two signatures that an error shows
+SHOWN = 4
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """What a store is to hold: arrays of these shapes, with rows that are these ids or labels."""
+
+    signature: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    # layers, rows, neurons
+    shapes: Mapping[Language, tuple[int, int, int]]
+    dtype: str
+    # rows in a block
+    block: int
+    budget: int
+    lengths: Mapping[Language, Array]
+    ids: Sequence[str] = ()
+    labels: Mapping[Language, Labels] | None = None
 
 
 class Store:
-    """An open store. `layout` says, for each language, how many layers and neurons its model has."""
+    """An open store."""
 
     def __init__(self, path: Path, group: Any) -> None:
         self.path = path
@@ -34,61 +63,40 @@ class Store:
         self.done = self._read_log()
 
     @classmethod
-    def create(
-        cls,
-        path: Path,
-        *,
-        signature: Mapping[str, Any],
-        layout: Mapping[Language, tuple[int, int]],
-        ids: Sequence[str],
-        block: int,
-        dtype: str,
-        environment: Mapping[str, Any],
-    ) -> Store:
+    def create(cls, path: Path, contents: Contents) -> Store:
         """Open the store at `path` if it was made with this signature, else make it; another signature is an error."""
-        zarr = _zarr()
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path} is a file: choose another place")
         if (path / "zarr.json").exists():
-            store = cls(path, zarr.open_group(path, mode="r+"))
-            store.require(signature)
-            store.sweep()
-            return store
+            group = _zarr().open_group(path, mode="r+")
+            if "interlingua" not in group.attrs:
+                raise InputError(f"{path} is a Zarr group of something else: choose another place")
+            if "signature" in group.attrs:
+                store = cls(path, group)
+                store.require(contents.signature)
+                store.sweep()
+                return store
+            # Its making was interrupted before anything was computed.
+            shutil.rmtree(path)
         if path.exists() and any(path.iterdir()):
             raise InputError(f"{path} is there and is no store of representations: choose another place")
-        group = zarr.open_group(path, mode="w", zarr_format=3)
-        for lang, (layers, width) in layout.items():
-            group.create_array(
-                str(lang),
-                shape=(layers, len(ids), width),
-                chunks=(1, block, width),
-                dtype=dtype,
-                fill_value=float("nan"),
-                compressors=[zarr.codecs.Crc32cCodec()],
-                config={"write_empty_chunks": True},
-            )
-        # The attributes last: a store without them is one whose making was interrupted, and is made anew.
-        group.attrs.update(
-            {
-                "interlingua": VERSION,
-                "signature": dict(signature),
-                "environment": dict(environment),
-                "languages": [str(lang) for lang in layout],
-                "ids": list(ids),
-                "block": block,
-            }
-        )
-        return cls(path, group)
+        return cls(path, _make(path, contents))
+
+    @property
+    def plan(self) -> dict[str, int]:
+        """Rows in a block and tokens in a batch, as the work was planned."""
+        return {key: int(self.group.attrs[key]) for key in ("block", "budget")}
 
     def require(self, signature: Mapping[str, Any]) -> None:
         """An error that shows the difference, unless the store was made with this signature."""
-        found = dict(self.group.attrs).get("signature")
-        if found is None:
-            raise InputError(f"{self.path} was never finished being made: delete it and run again")
+        found = dict(self.group.attrs)["signature"]
         wanted = json.loads(json.dumps(signature))
         if found != wanted:
-            keys = [key for key in sorted({*found, *wanted}) if found.get(key) != wanted.get(key)]
-            shown = "; ".join(
-                f"{key}: {_short(found.get(key))} there, {_short(wanted.get(key))} asked for" for key in keys
-            )
+            differences = [
+                f"{key}: {there} there, {asked} asked for" for key, there, asked in _differences(found, wanted)
+            ]
+            more = [f"and {len(differences) - SHOWN} differences more"] if len(differences) > SHOWN else []
+            shown = "; ".join(differences[:SHOWN] + more)
             raise InputError(f"{self.path} holds other representations ({shown}): choose another place or delete it")
 
     def sweep(self) -> None:
@@ -101,26 +109,34 @@ class Store:
         if not path.exists():
             return {}
         done: dict[tuple[str, int], dict[str, Any]] = {}
-        whole, _, rest = path.read_bytes().rpartition(b"\n")
-        if rest:
-            # A line that a kill cut short never was a commit.
-            path.write_bytes(whole + b"\n" if whole else b"")
-        for line in whole.splitlines():
-            entry = json.loads(line)
+        # A last line without its end, which a kill cut short, never was a commit.
+        whole, _, _ = path.read_bytes().rpartition(b"\n")
+        for number, line in enumerate(whole.splitlines(), 1):
+            try:
+                entry = json.loads(line)
+                key = entry["language"], int(entry["block"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise FormatError(path, number, "is no line of a commit log: delete the store and run again") from error
             if entry.get("redo"):
-                done.pop((entry["language"], entry["block"]), None)
+                done.pop(key, None)
             else:
-                done[entry["language"], entry["block"]] = entry
+                done[key] = entry
         return done
 
     def _append(self, entry: dict[str, Any]) -> None:
-        with (self.path / LOG).open("ab") as stream:
+        path = self.path / LOG
+        if path.exists():
+            whole, end, rest = path.read_bytes().rpartition(b"\n")
+            if rest:
+                path.write_bytes(whole + end)
+        with path.open("ab") as stream:
             stream.write(json.dumps(entry).encode() + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
 
-    def write(self, lang: Language, block: int, start: int, vectors: np.ndarray[Any, Any], **facts: Any) -> None:
+    def write(self, lang: Language, block: int, vectors: Array, **facts: Any) -> None:
         """Write all layers of a block (layers, rows, neurons), then commit it."""
+        start = block * self.plan["block"]
         self.group[str(lang)][:, start : start + vectors.shape[1]] = vectors
         entry = {"language": str(lang), "block": block, **facts}
         self._append(entry)
@@ -129,13 +145,12 @@ class Store:
     def verify(self) -> list[tuple[str, int]]:
         """Read every committed block; those whose bytes are damaged are taken out of the log and named."""
         damaged = []
-        size = int(self.group.attrs["block"])
+        size = self.plan["block"]
         for lang, block in sorted(self.done):
             array = self.group[lang]
             try:
                 for layer in range(array.shape[0]):
-                    rows = array[layer, block * size : (block + 1) * size]
-                    if np.isnan(rows).any():
+                    if np.isnan(array[layer, block * size : (block + 1) * size]).any():
                         raise ValueError("a chunk is missing")
             except (ValueError, OSError):
                 damaged.append((lang, block))
@@ -144,28 +159,125 @@ class Store:
             del self.done[lang, block]
         return damaged
 
-    def representations(self) -> Representations:
+    def representations(self) -> Representations | WordRepresentations:
         """What is in the store, read where it is asked for; an error where blocks are missing."""
         attributes = dict(self.group.attrs)
-        ids = tuple(str(i) for i in attributes["ids"])
-        blocks = -(-len(ids) // int(attributes["block"]))
+        arrays = {Language.parse(lang): _Stored(self.path, lang, self.group[lang]) for lang in attributes["languages"]}
+        size = self.plan["block"]
         missing = [
-            f"{lang} block {b}" for lang in attributes["languages"] for b in range(blocks) if (lang, b) not in self.done
+            f"{lang} block {b}"
+            for lang, array in arrays.items()
+            for b in range(-(-array.shape[1] // size))
+            if (str(lang), b) not in self.done
         ]
         if missing:
             raise FormatError(
                 self.path, None, f"{len(missing)} blocks are missing ({missing[0]}, ...): run the extraction again"
             )
-        arrays = {Language.parse(lang): self.group[lang] for lang in attributes["languages"]}
-        return Representations(arrays, ids, attributes["signature"])
+        labels = self.group["labels"]
+        if "ids" in labels:
+            return Representations(arrays, attributes["signature"], _unpack(labels["ids"]))
+        return WordRepresentations(
+            arrays, attributes["signature"], {lang: _labels(labels[str(lang)]) for lang in arrays}
+        )
 
 
-def open_store(path: str | Path) -> Representations:
+class _Stored:
+    """An array on disk whose damaged chunks are an error that says what to do."""
+
+    def __init__(self, path: Path, lang: str, array: Any) -> None:
+        self._path, self._lang, self._array = path, lang, array
+        self.shape: tuple[int, ...] = array.shape
+
+    def __getitem__(self, key: Any) -> Array:
+        try:
+            return np.asarray(self._array[key])
+        except (ValueError, OSError) as error:
+            raise FormatError(
+                self._path,
+                None,
+                f"{self._lang} has a damaged chunk ({error}): run the extraction again, only it is redone",
+            ) from error
+
+
+def _make(path: Path, contents: Contents) -> Any:
+    """A new store with nothing done yet. The signature comes last: without it, a store is one half made."""
+    group = _zarr().open_group(path, mode="w", zarr_format=3, attributes={"interlingua": VERSION})
+    for lang, shape in contents.shapes.items():
+        _array(group, str(lang), shape, (1, contents.block, shape[2]), contents.dtype, float("nan"))
+        _save(group, f"plan/{lang}", contents.lengths[lang])
+    if contents.labels is None:
+        _save(group, "labels/ids", _pack(contents.ids))
+    for lang, labels in (contents.labels or {}).items():
+        _save(group, f"labels/{lang}/words", _pack(labels.words))
+        for name in ("places", "counts", "dropped"):
+            if (values := getattr(labels, name)) is not None:
+                _save(group, f"labels/{lang}/{name}", values)
+    group.attrs.update(
+        {
+            "environment": dict(contents.environment),
+            "languages": [str(lang) for lang in contents.shapes],
+            "block": contents.block,
+            "budget": contents.budget,
+            "signature": dict(contents.signature),
+        }
+    )
+    return group
+
+
+def _array(group: Any, name: str, shape: Sequence[int], chunks: Sequence[int], dtype: Any, fill: float) -> Any:
+    return group.create_array(
+        name,
+        shape=tuple(shape),
+        chunks=tuple(max(1, c) for c in chunks),
+        dtype=dtype,
+        fill_value=fill,
+        compressors=[_zarr().codecs.Crc32cCodec()],
+        config={"write_empty_chunks": True},
+    )
+
+
+def _save(group: Any, name: str, values: Array) -> None:
+    array = _array(group, name, values.shape, values.shape, values.dtype, 0)
+    if values.size:
+        array[:] = values
+
+
+def _pack(words: Sequence[str]) -> Array:
+    """Strings as bytes: Zarr has no settled format for them."""
+    return np.frombuffer(json.dumps(list(words), ensure_ascii=True).encode(), np.uint8)
+
+
+def _unpack(array: Any) -> tuple[str, ...]:
+    return tuple(json.loads(np.asarray(array[:]).tobytes()))
+
+
+def _labels(group: Any) -> Labels:
+    places, counts = (np.asarray(group[name][:]) if name in group else None for name in ("places", "counts"))
+    return Labels(_unpack(group["words"]), places, counts, np.asarray(group["dropped"][:]))
+
+
+def open_store(path: str | Path) -> Representations | WordRepresentations:
     """The representations of a finished store."""
     place = Path(path)
     if not (place / "zarr.json").exists():
         raise DataNotFoundError(f"{path} is no store of representations")
-    return Store(place, _zarr().open_group(place, mode="r")).representations()
+    group = _zarr().open_group(place, mode="r")
+    if "signature" not in group.attrs:
+        raise FormatError(place, None, "is no finished store of representations: run the extraction")
+    if group.attrs["interlingua"] != VERSION:
+        raise FormatError(
+            place, None, f"was written in version {group.attrs['interlingua']} of the format, this reads {VERSION}"
+        )
+    return Store(place, group).representations()
+
+
+def plan_of(path: Path) -> dict[str, int] | None:
+    """How the work for the store at `path` was planned; None where there is no store."""
+    if not (path / "zarr.json").exists():
+        return None
+    group = _zarr().open_group(path, mode="r")
+    return Store(path, group).plan if "signature" in group.attrs else None
 
 
 @contextmanager
@@ -185,9 +297,18 @@ def writing(path: Path) -> Iterator[None]:
         lock.release()
 
 
+def _differences(found: Any, wanted: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Where two signatures differ, down to the single value."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for key in sorted({*found, *wanted}):
+            yield from _differences(found.get(key), wanted.get(key), f"{path}.{key}" if path else key)
+    elif found != wanted:
+        yield path, _short(found), _short(wanted)
+
+
 def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    text = "nothing" if value is None else json.dumps(value)
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def _zarr() -> Any:

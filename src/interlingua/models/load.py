@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ import torch
 
 from interlingua.errors import DataNotFoundError, InputError, MissingExtraError
 from interlingua.languages import Language
+from interlingua.models.codes import has_codes
 from interlingua.models.layers import LayerMap, blocks_of, final_norm
 
 ENCODER, DECODER = "encoder", "decoder"
@@ -74,14 +77,28 @@ class Model:
         state = hashlib.sha256()
         for name, tensor in sorted(self.network.state_dict().items()):
             state.update(f"{name}:{tuple(tensor.shape)}:{tensor.dtype}".encode())
-            state.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+            state.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
         return state.hexdigest()
+
+    @cached_property
+    def tokenization(self) -> str:
+        """SHA-256 of the tokenizer's rules and vocabulary, whatever it was last told about padding and cutting."""
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        if backend is None:
+            rules: Any = [type(self.tokenizer).__name__, sorted(self.tokenizer.get_vocab().items())]
+        else:
+            rules = json.loads(backend.to_str())
+            # What translation models' tokenizers change with every language.
+            for changing in ("padding", "truncation", *(("post_processor",) if has_codes(self.tokenizer) else ())):
+                rules.pop(changing, None)
+        return hashlib.sha256(json.dumps(rules, sort_keys=True).encode()).hexdigest()
 
     def signature(self) -> dict[str, Any]:
         """What tells this model from another; no path and no token is in it."""
         return {
             "model": self.name,
             "weights": self.weights,
+            "tokenizer": self.tokenization,
             "stack": self.stack,
             "dtype": self.dtype,
             "random": self.random,
@@ -91,12 +108,16 @@ class Model:
             "last_layer": self.layers.describe(self.layers.blocks),
         }
 
+    @property
+    def feeds_decoder(self) -> bool:
+        """Whether the stack looked at is a decoder that also looks at an encoder: it reads two sentences."""
+        return self.two_stacks and self.stack == DECODER
+
     def hidden_states(self, batch: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """All layers of the stack for a batch: tensors of shape (sentences, tokens, width), layer 0 first."""
-        output = self.network(**batch, output_hidden_states=True, return_dict=True, **_no_cache(self.network))
-        if not self.two_stacks:
-            return tuple(output.hidden_states)
-        return tuple(output.encoder_hidden_states if self.stack == ENCODER else output.decoder_hidden_states)
+        run = self.network.get_encoder() if self.two_stacks and not self.feeds_decoder else self.network
+        output = run(**batch, output_hidden_states=True, return_dict=True, **_no_cache(run))
+        return tuple(output.decoder_hidden_states if self.feeds_decoder else output.hidden_states)
 
 
 @dataclass(frozen=True)
@@ -108,6 +129,11 @@ class PerLanguage:
 
     models: Mapping[Language, Model] = field(default_factory=dict)
     default: Model | None = None
+
+    @classmethod
+    def by_tag(cls, models: Mapping[str, Model], default: Model | None = None) -> PerLanguage:
+        """From language tags: `PerLanguage.by_tag({"en": english, "fr": french})`."""
+        return cls({Language.parse(tag): model for tag, model in models.items()}, default)
 
     def of(self, language: Language) -> Model:
         """The model that reads a language."""
@@ -175,6 +201,15 @@ def load_model(
     )
 
 
+def random_others(model: Model, source: str | Language, *, seed: int = 0) -> PerLanguage:
+    """The baseline of Wu et al. 2020: the source is read by the model, every other language by a random twin of it."""
+    torch.manual_seed(seed)
+    network = type(model.network)(deepcopy(model.network.config)).to(DTYPES[model.dtype])
+    network.to(model.device).eval().requires_grad_(requires_grad=False)
+    other = replace(model, network=network, adapter="", random=f"all weights drawn anew, seed {seed}")
+    return PerLanguage({Language.parse(source): model}, default=other)
+
+
 def wrap(network: Any, tokenizer: Any, *, name: str, stack: str = "", **facts: str) -> Model:
     """A network that is in memory already, with its layers mapped."""
     two = bool(getattr(network.config, "is_encoder_decoder", False))
@@ -187,7 +222,7 @@ def wrap(network: Any, tokenizer: Any, *, name: str, stack: str = "", **facts: s
     states: list[tuple[torch.Tensor, ...]] = []
 
     def run() -> torch.Tensor:
-        states.append(probe.hidden_states(_probe_batch(network, two)))
+        states.append(probe.hidden_states(_probe_batch(network, feeds_decoder=probe.feeds_decoder)))
         return states[-1][-1]
 
     with torch.no_grad():
@@ -200,19 +235,19 @@ def wrap(network: Any, tokenizer: Any, *, name: str, stack: str = "", **facts: s
     return Model(name, network, tokenizer, chosen, LayerMap(blocks, states[0][0].shape[-1], normed), **facts)
 
 
-def _probe_batch(network: Any, two: bool, last: int = 5) -> dict[str, torch.Tensor]:
+def _probe_batch(network: Any, *, feeds_decoder: bool, last: int = 5) -> dict[str, torch.Tensor]:
     """One sentence of three ordinary tokens, by their numbers."""
     size = network.config.get_text_config().vocab_size
     ids = torch.tensor([[size // 2, size // 3, size // last]], device=next(network.parameters()).device)
     batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    return {**batch, "decoder_input_ids": ids} if two else batch
+    return {**batch, "decoder_input_ids": ids} if feeds_decoder else batch
 
 
 def _kind(network: Any) -> str:
     """A network with one stack is a decoder where no token sees those behind it: changing the last leaves the first."""
     with torch.no_grad():
         first, second = (
-            network(**_probe_batch(network, two=False, last=last), return_dict=True).last_hidden_state[:, 0]
+            network(**_probe_batch(network, feeds_decoder=False, last=last), return_dict=True).last_hidden_state[:, 0]
             for last in (5, 7)
         )
     return DECODER if torch.equal(first, second) else ENCODER
@@ -242,7 +277,7 @@ def _with_adapter(network: Any, adapter: str | Path) -> Any:
     try:
         import peft
     except ImportError as error:
-        raise MissingExtraError("peft", "models", "loading adapters") from error
+        raise MissingExtraError("peft", "adapters", "loading adapters") from error
     return peft.PeftModel.from_pretrained(network, str(adapter)).merge_and_unload()
 
 

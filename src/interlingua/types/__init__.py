@@ -12,7 +12,7 @@ from interlingua.types.annotated import LabelledCorpus, Multiword, Span, TaggedC
 from interlingua.types.bilingual import Bitext, Dictionary, Links, Translation
 from interlingua.types.corpus import Corpus, Words
 from interlingua.types.parallel import ParallelCorpus
-from interlingua.types.representations import Representations
+from interlingua.types.representations import Labels, Layered, Representations, WordRepresentations
 from interlingua.types.text import TextCorpus
 
 __all__ = [
@@ -20,7 +20,9 @@ __all__ = [
     "Corpus",
     "Dictionary",
     "LabelledCorpus",
+    "Labels",
     "Language",
+    "Layered",
     "Links",
     "Multiword",
     "ParallelCorpus",
@@ -31,6 +33,7 @@ __all__ = [
     "Translation",
     "Tree",
     "Treebank",
+    "WordRepresentations",
     "Words",
     "spans",
 ]

@@ -12,19 +12,21 @@ from interlingua.languages import Language
 if TYPE_CHECKING:
     import numpy as np
 
+    Array = np.ndarray[Any, Any]
 
-@dataclass(frozen=True)
-class Representations:
-    """Vectors of the same examples in several languages, at every layer; read from disk only where they are asked for.
+Tag = str | Language
 
-    `reps["fr", 8]` is the array (examples, neurons) of one language and layer, `reps["fr"]` all its layers,
-    `reps[:100]` the same for the first hundred examples. Layer 0 is the embedding output.
+
+@dataclass(frozen=True, repr=False)
+class Layered:
+    """Arrays (layer, example, neuron) by language, read from disk only where they are asked for.
+
+    `reps["fr", 8]` is the array (examples, neurons) of one language and layer, `reps["fr"]` all its layers. Layer 0 is
+    the embedding output. `signature` holds everything that the numbers depend on.
     """
 
     arrays: Mapping[Language, Any]
-    ids: tuple[str, ...]
     signature: Mapping[str, Any] = field(default_factory=dict)
-    rows: slice = field(default_factory=lambda: slice(None))
 
     @property
     def langs(self) -> tuple[Language, ...]:
@@ -36,36 +38,110 @@ class Representations:
         """The number of layers, the embeddings counted in; those of the deepest model where there are several."""
         return max(int(array.shape[0]) for array in self.arrays.values())
 
+    def width(self, tag: Tag) -> int:
+        """The number of neurons of the model that read a language."""
+        return int(self._of(self.arrays, tag).shape[2])
+
+    def _read(self, key: Tag | tuple[Tag, int], rows: slice) -> Array:
+        import numpy as np
+
+        tag, layer = key if isinstance(key, tuple) else (key, None)
+        array = self._of(self.arrays, tag)
+        if layer is None:
+            return np.asarray(array[:, rows])
+        if not -array.shape[0] <= layer < array.shape[0]:
+            raise InputError(f"there is no layer {layer}: layers run from 0 (embeddings) to {array.shape[0] - 1}")
+        return np.asarray(array[layer % array.shape[0], rows])
+
+    def _of(self, values: Mapping[Language, Any], tag: Tag) -> Any:
+        lang = Language.parse(tag)
+        if lang not in values:
+            raise UnknownNameError("language", str(lang), map(str, values))
+        return values[lang]
+
+
+@dataclass(frozen=True, repr=False)
+class Representations(Layered):
+    """Vectors of the same examples in several languages: row i of one language translates row i of every other.
+
+    `reps[:100]` is the same for the first hundred examples; `reps.ids` are the ids of the corpus's rows.
+    """
+
+    ids: tuple[str, ...] = ()
+    rows: slice = field(default_factory=lambda: slice(None))
+
     def __len__(self) -> int:
         return len(self.ids)
 
-    def width(self, tag: str | Language) -> int:
-        """The number of neurons of the model that read a language."""
-        return int(self._array(tag).shape[2])
+    def __repr__(self) -> str:
+        return f"<Representations {len(self):,} examples, {self.layers} layers, {', '.join(map(str, self.langs))}>"
 
     @overload
     def __getitem__(self, key: slice) -> Self: ...
     @overload
-    def __getitem__(self, key: str | Language | tuple[str | Language, int]) -> np.ndarray[Any, Any]: ...
-    def __getitem__(self, key: slice | str | Language | tuple[str | Language, int]) -> Self | np.ndarray[Any, Any]:
+    def __getitem__(self, key: Tag | tuple[Tag, int]) -> Array: ...
+    def __getitem__(self, key: slice | Tag | tuple[Tag, int]) -> Self | Array:
+        if not isinstance(key, slice):
+            return self._read(key, self.rows)
+        chosen = range(*self.rows.indices(int(next(iter(self.arrays.values())).shape[1])))[key]
+        if chosen.step < 1:
+            raise InputError("examples are sliced forwards")
+        return replace(self, ids=self.ids[key], rows=slice(chosen.start, chosen.stop, chosen.step))
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What the rows of one language are: words in their places, or word types and how often each occurred.
+
+    `places` (word level) has a row (sentence, word in the sentence) for every vector, both counted from 0; `counts`
+    (type level) is the number of contexts each vector is the mean of. `dropped` lists the places of the words that the
+    tokenizer gave no token for, or that were cut off: they have no vector.
+    """
+
+    words: tuple[str, ...]
+    places: Array | None
+    counts: Array | None
+    dropped: Array
+
+
+@dataclass(frozen=True, repr=False)
+class WordRepresentations(Layered):
+    """Vectors of words: each occurrence in its context, or one for every word type. Languages differ in their rows.
+
+    `reps.words("fr")[i]` is the word of row i of `reps["fr", 8]`.
+    """
+
+    labels: Mapping[Language, Labels] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{lang} {len(label.words):,}" for lang, label in self.labels.items())
+        return f"<WordRepresentations {self.signature.get('level', 'word')} level, {self.layers} layers, {sizes}>"
+
+    def __getitem__(self, key: Tag | tuple[Tag, int]) -> Array:
+        return self._read(key, slice(None))
+
+    def words(self, tag: Tag) -> tuple[str, ...]:
+        """The word of every row."""
+        return self._label(tag).words
+
+    def places(self, tag: Tag) -> Array:
+        """(sentence, word in the sentence) of every row, counted from 0; word level only."""
+        places = self._label(tag).places
+        if places is None:
+            raise InputError("a word type has no place: it is the mean over all; extract with level='word' for places")
+        return places
+
+    def counts(self, tag: Tag) -> Array:
+        """How many contexts each row is the mean of."""
         import numpy as np
 
-        if isinstance(key, slice):
-            chosen = range(*self.rows.indices(len(next(iter(self.arrays.values()))[0])))[key]
-            if chosen.step < 1:
-                raise InputError("examples are sliced forwards")
-            rows = slice(chosen.start, chosen.stop, chosen.step)
-            return replace(self, ids=self.ids[key], rows=rows)
-        tag, layer = key if isinstance(key, tuple) else (key, None)
-        array = self._array(tag)
-        if layer is None:
-            return np.asarray(array[:, self.rows])
-        if not -array.shape[0] <= layer < array.shape[0]:
-            raise InputError(f"there is no layer {layer}: layers run from 0 (embeddings) to {array.shape[0] - 1}")
-        return np.asarray(array[layer % array.shape[0], self.rows])
+        label = self._label(tag)
+        return np.ones(len(label.words), np.int64) if label.counts is None else label.counts
 
-    def _array(self, tag: str | Language) -> Any:
-        lang = Language.parse(tag)
-        if lang not in self.arrays:
-            raise UnknownNameError("language", str(lang), map(str, self.arrays))
-        return self.arrays[lang]
+    def dropped(self, tag: Tag) -> Array:
+        """(sentence, word in the sentence) of the words without a vector: the tokenizer dropped or cut them."""
+        return self._label(tag).dropped
+
+    def _label(self, tag: Tag) -> Labels:
+        label: Labels = self._of(self.labels, tag)
+        return label

@@ -1,0 +1,41 @@
+"""The codes by which the tokenizers of translation models (mBART, NLLB, M2M-100) are told a sentence's language."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from interlingua.errors import LanguageError
+from interlingua.languages import Language
+
+# fr_XX, fra_Latn, __fr__
+_CODE = re.compile(r"_{0,2}([a-z]{2,3}(?:_[A-Za-z]{2,4})?)_{0,2}")
+
+
+def has_codes(tokenizer: Any) -> bool:
+    """Whether the tokenizer marks every sentence with its language."""
+    return hasattr(tokenizer, "src_lang")
+
+
+def code_of(tokenizer: Any, lang: Language) -> str | None:
+    """The tokenizer's code for a language; None where it has none for it."""
+    return _codes(tuple(str(token) for token in tokenizer.added_tokens_decoder.values())).get(lang)
+
+
+@lru_cache(maxsize=64)
+def _codes(tokens: tuple[str, ...]) -> dict[Language, str]:
+    known: dict[Language, str] = {}
+    for token in tokens:
+        if match := _CODE.fullmatch(token):
+            try:
+                known.setdefault(Language.parse(match[1]), match[1])
+            except LanguageError:
+                continue
+    return known
+
+
+def speak(tokenizer: Any, lang: Language, *, target: bool = False) -> None:
+    """Tell the tokenizer the language of what comes next, where it wants to know and knows the language."""
+    if has_codes(tokenizer) and (code := code_of(tokenizer, lang)):
+        setattr(tokenizer, "tgt_lang" if target else "src_lang", code)
