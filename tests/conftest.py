@@ -10,6 +10,8 @@ import pytest
 # No test asks the Hub for anything.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
+# As many workers as cores run at once: more threads would only stand in each other's way.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 REPOSITORY = Path(__file__).parent.parent
 

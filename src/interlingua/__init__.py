@@ -15,13 +15,19 @@ _HOMES = {
     "LabelledCorpus": "types",
     "Language": "types",
     "ParallelCorpus": "types",
+    "PerLanguage": "models",
+    "Representations": "types",
     "TaggedCorpus": "types",
     "TextCorpus": "types",
     "Treebank": "types",
+    "WordRepresentations": "types",
     "bitext": "corpora",
     "dictionary": "corpora",
+    "extract": "extract",
     "labelled": "corpora",
     "load": "corpora",
+    "load_model": "models",
+    "open_store": "extract",
     "parallel": "corpora",
     "tagged": "corpora",
     "text": "corpora",
@@ -40,14 +46,20 @@ if TYPE_CHECKING:
     from interlingua.corpora import text as text
     from interlingua.corpora import treebank as treebank
     from interlingua.errors import InterlinguaError as InterlinguaError
+    from interlingua.extract import extract as extract
+    from interlingua.extract import open_store as open_store
+    from interlingua.models import PerLanguage as PerLanguage
+    from interlingua.models import load_model as load_model
     from interlingua.types import Bitext as Bitext
     from interlingua.types import Dictionary as Dictionary
     from interlingua.types import LabelledCorpus as LabelledCorpus
     from interlingua.types import Language as Language
     from interlingua.types import ParallelCorpus as ParallelCorpus
+    from interlingua.types import Representations as Representations
     from interlingua.types import TaggedCorpus as TaggedCorpus
     from interlingua.types import TextCorpus as TextCorpus
     from interlingua.types import Treebank as Treebank
+    from interlingua.types import WordRepresentations as WordRepresentations
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 import torch
 import transformers as hf
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 import interlingua as il
 
@@ -56,3 +56,71 @@ def network(name, size=400):
     """A network with random weights, always the same."""
     torch.manual_seed(3)
     return hf.AutoModel.from_config(FAMILIES[name][0](size)).eval()
+
+
+# Sentences in fourteen scripts, as words; with emoji of several code points, combining marks and mixed scripts.
+SCRIPTS = {
+    "Latin": ["Don't", "touch", "the", "naïve", "façade", "!"],
+    "Latin with combining marks": ["cafe\u0301", "e\u0301te\u0301", "Vie\u0323\u0302t", "o\u0308ffnen"],
+    "Cyrillic": ["Мама", "мыла", "раму", ",", "а", "ёж", "спал", "."],
+    "Greek": ["Η", "γλώσσα", "είναι", "κοινή", "."],
+    "Arabic": ["اللُّغَةُ", "المشتركة", "في", "النموذج", "؟"],
+    "Hebrew": ["שָׁלוֹם", "עולם", "!"],
+    "Devanagari": ["नमस्ते", "दुनिया", "क्षत्रिय", "।"],
+    "Tamil": ["வணக்கம்", "உலகம்", "."],
+    "Han": ["我们", "在", "北京", "学习", "自然", "语言", "。"],
+    "Kana": ["東京", "の", "カレー", "は", "おいしい", "です", "。"],
+    "Hangul": ["한국어", "문장", "입니다", "."],
+    "Thai": ["ภาษา", "ไทย", "ไม่", "มี", "ช่องว่าง"],
+    "Georgian": ["გამარჯობა", "მსოფლიო", "."],
+    "Ethiopic": ["ሰላም", "ለዓለም", "።"],
+    "emoji": ["I", "❤️", "my", "👩‍👩‍👧", "and", "🇫🇷", "👍🏽", "!"],
+    "mixed": ["iPhone", "价格", "is", "100€", "в", "Москве", "٣"],
+}
+
+
+def _trained(core, trainer):
+    core.train_from_iterator([" ".join(words) for words in SCRIPTS.values()] * 3, trainer)
+    core.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+    )
+    special = {"pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
+    return hf.PreTrainedTokenizerFast(tokenizer_object=core, **special)
+
+
+SPECIALS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]"]
+
+
+def byte_level(trim=False):
+    """GPT-2's kind: bytes, a space belongs to the word behind it."""
+    core = Tokenizer(models.BPE(unk_token="[UNK]"))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=trim)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    return _trained(core, trainers.BpeTrainer(vocab_size=420, show_progress=False, special_tokens=SPECIALS, initial_alphabet=alphabet))
+
+
+def bpe():
+    """BPE over characters, words marked by a metaspace, unknown characters as bytes: Llama's kind."""
+    core = Tokenizer(models.BPE(unk_token="[UNK]", byte_fallback=True))
+    core.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    return _trained(core, trainers.BpeTrainer(vocab_size=300, show_progress=False, special_tokens=SPECIALS))
+
+
+def unigram():
+    """XLM-R's kind: compatibility normalisation, then a metaspace before every word."""
+    core = Tokenizer(models.Unigram())
+    core.normalizer = normalizers.NFKC()
+    core.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(vocab_size=220, show_progress=False, special_tokens=SPECIALS, unk_token="[UNK]")
+    return _trained(core, trainer)
+
+
+def wordpiece():
+    """BERT's kind: clean, lower case, no accents, a word for every ideograph."""
+    core = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    core.normalizer = normalizers.BertNormalizer(lowercase=True)
+    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return _trained(core, trainers.WordPieceTrainer(vocab_size=300, show_progress=False, special_tokens=SPECIALS))
+
+
+TOKENIZERS = {"byte-level": byte_level, "byte-level, trimmed": lambda: byte_level(trim=True), "bpe": bpe, "unigram": unigram, "wordpiece": wordpiece}

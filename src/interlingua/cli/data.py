@@ -194,9 +194,10 @@ def check(
     """
     from dataclasses import asdict
 
+    from interlingua.cli.progress import bar
     from interlingua.corpora.check import check as run
 
-    with _bar("checking") as progress:
+    with bar("checking") as progress:
         report = run(paths, tags(langs), progress)
     if as_json:
         found = {**asdict(report), "errors": report.errors, "warnings": report.warnings}
@@ -255,17 +256,6 @@ def fetch(
         folder = fetch_dataset(dataset, tags(langs), split=split, part=part, progress=progress)
     files = dataset.scan(folder)
     typer.echo(f"{len(files)} files, {human(sum(f.bytes for f in files))}, in {folder}")
-
-
-@contextmanager
-def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar for work that is counted, on the terminal's standard error; it vanishes when done."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(file=sys.stderr), transient=True, disable=not sys.stderr.isatty()) as bars:
-        task = bars.add_task(what, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from interlingua import __version__
-from interlingua.cli import data, doctor
+from interlingua.cli import data, doctor, extract
 from interlingua.errors import InterlinguaError
 
 HELP = """Is there a common language inside a multilingual language model?
@@ -26,6 +26,7 @@ app = typer.Typer(
     help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 app.add_typer(data.app, name="data")
+app.command("extract")(extract.extract)
 app.command("doctor")(doctor.doctor)
 
 

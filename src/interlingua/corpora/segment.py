@@ -43,12 +43,16 @@ def join(words: tuple[str, ...]) -> tuple[str, Spans]:
 
 
 def locate(words: tuple[str, ...], text: str) -> Spans | None:
-    """Where words are in the text they were taken from, in order; None where they are not all there is."""
-    spans, start = [], 0
+    """Where words are in the text they were taken from; None where the text is not these words and white space."""
+    spans, at = [], 0
     for word in words:
-        found = text.find(word, start)
-        if found < 0 or text[start:found].strip():
-            return None
-        start = found + len(word)
-        spans.append((found, start))
-    return tuple(spans)
+        start = None
+        for letter in "".join(word.split()):
+            while text[at : at + 1].isspace():
+                at += 1
+            if text[at : at + 1] != letter:
+                return None
+            start = at if start is None else start
+            at += 1
+        spans.append((at if start is None else start, at))
+    return None if text[at:].strip() else tuple(spans)

@@ -1,13 +1,16 @@
 """Corpus x model -> Representations. The package can be called: `interlingua.extract(model, corpus)`."""
 
+import inspect
 import sys
 from types import ModuleType
 from typing import Any
 
-from interlingua.extract.extraction import Extraction, extract
+from interlingua.extract.cost import Cost, cost
+from interlingua.extract.extraction import extract
+from interlingua.extract.options import Extraction
 from interlingua.extract.store import open_store
 
-__all__ = ["Extraction", "extract", "open_store"]
+__all__ = ["Cost", "Extraction", "cost", "extract", "open_store"]
 
 
 class _Callable(ModuleType):
@@ -17,5 +20,6 @@ class _Callable(ModuleType):
         return extract(*arguments, **options)
 
 
-_Callable.__call__.__doc__ = extract.__doc__
-sys.modules[__name__].__class__ = _Callable
+_module = sys.modules[__name__]
+_module.__class__ = _Callable
+_module.__signature__ = inspect.signature(extract)  # type: ignore[attr-defined]

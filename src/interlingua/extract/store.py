@@ -44,7 +44,7 @@ class Contents:
     signature: Mapping[str, Any]
     environment: Mapping[str, Any]
     # layers, rows, neurons
-    shapes: Mapping[Language, tuple[int, int, int]]
+    shapes: Mapping[Language, tuple[int, ...]]
     dtype: str
     # rows in a block
     block: int
@@ -204,8 +204,9 @@ def _make(path: Path, contents: Contents) -> Any:
     """A new store with nothing done yet. The signature comes last: without it, a store is one half made."""
     group = _zarr().open_group(path, mode="w", zarr_format=3, attributes={"interlingua": VERSION})
     for lang, shape in contents.shapes.items():
-        _array(group, str(lang), shape, (1, contents.block, shape[2]), contents.dtype, float("nan"))
-        _save(group, f"plan/{lang}", contents.lengths[lang])
+        _array(group, str(lang), shape, (1, min(contents.block, shape[1]), shape[2]), contents.dtype, float("nan"))
+    for lang, lengths in contents.lengths.items():
+        _save(group, f"plan/{lang}", lengths)
     if contents.labels is None:
         _save(group, "labels/ids", _pack(contents.ids))
     for lang, labels in (contents.labels or {}).items():

@@ -48,7 +48,7 @@ class Tally:
         self._next = dict.fromkeys(rows, 0)
         self.finished: Callable[[Language, Array], None] = lambda _lang, _means: None
         for lang, found in rows.items():
-            words, types, counts = _types(found)
+            words, types, counts = types_of(found)
             self._types[lang] = types
             dropped = np.zeros((0, 2), np.int64) if found.labels is None else found.labels.dropped
             self.labels[lang] = Labels(words, None, counts, dropped)
@@ -120,7 +120,7 @@ class Tally:
             saved.unlink()
 
 
-def _types(rows: Rows) -> tuple[tuple[str, ...], Array, Array]:
+def types_of(rows: Rows) -> tuple[tuple[str, ...], Array, Array]:
     """The word types of the rows in order of first occurrence, the type of every row, and their counts."""
     words = () if rows.labels is None else rows.labels.words
     numbers: dict[str, int] = {}

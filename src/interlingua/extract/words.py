@@ -21,12 +21,12 @@ from interlingua.extract.plan import Array, Tokens, started, tokenise
 from interlingua.languages import Language
 from interlingua.models import Model
 from interlingua.models.codes import speak
-from interlingua.types import Bitext, ParallelCorpus, TaggedCorpus, TextCorpus, Tree, Treebank, Words
+from interlingua.types import Bitext, Dictionary, ParallelCorpus, TaggedCorpus, TextCorpus, Tree, Treebank, Words
 
 JOINS = ("mean", "first", "last")
 BY_OFFSETS, ONE_BY_ONE = "offsets", "word by word"
 
-Record = ParallelCorpus | Bitext | TaggedCorpus | Treebank | TextCorpus
+Record = ParallelCorpus | Bitext | TaggedCorpus | Treebank | TextCorpus | Dictionary
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ def sentences(records: Record | Sequence[Record]) -> dict[Language, tuple[Senten
     """The sentences of one or several records, by language, as words.
 
     Words are the record's own where it has some (treebanks, tagged words, bitext); plain text is segmented by Unicode's
-    rule. A sentence whose text nobody kept is written with spaces between words, where its script has spaces.
+    rule; an entry of a dictionary is a sentence of one word. A sentence whose text nobody kept is written with spaces
+    between words, where its script has spaces.
     """
     found: dict[Language, tuple[Sentence, ...]] = {}
     for record in records if isinstance(records, Sequence) else (records,):
@@ -67,12 +68,20 @@ def _by_language(record: Record) -> list[tuple[Language, Iterable[Sentence]]]:
         return [(record.language, map(_from_tree, record.trees))]
     if isinstance(record, TextCorpus):
         return [(record.language, map(_segmented, record))]
+    if isinstance(record, Dictionary):
+        targets = dict.fromkeys(t.word for row in record.translations for t in row)
+        return [(record.source, map(alone, record.words)), (record.target, map(alone, targets))]
     raise InputError(f"no words can be read from {record!r}: give text, tagged words, a treebank or a bitext")
 
 
 def _segmented(text: str) -> Sentence:
     spans = segment(text)
     return Sentence(text, tuple(text[a:b] for a, b in spans), spans)
+
+
+def alone(word: str) -> Sentence:
+    """A word as a sentence of its own."""
+    return Sentence(word, (word,), ((0, len(word)),))
 
 
 def _joined(words: Words) -> Sentence:

@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,13 @@ class Model:
     def two_stacks(self) -> bool:
         """Whether the network is an encoder with a decoder."""
         return bool(getattr(self.network.config, "is_encoder_decoder", False))
+
+    @property
+    def part(self) -> Any:
+        """The part of the network that is the stack."""
+        if not self.two_stacks:
+            return self.network
+        return self.network.get_encoder() if self.stack == ENCODER else self.network.get_decoder()
 
     @cached_property
     def limit(self) -> int | None:
@@ -115,7 +122,7 @@ class Model:
 
     def hidden_states(self, batch: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """All layers of the stack for a batch: tensors of shape (sentences, tokens, width), layer 0 first."""
-        run = self.network.get_encoder() if self.two_stacks and not self.feeds_decoder else self.network
+        run = self.network if self.feeds_decoder else self.part
         output = run(**batch, output_hidden_states=True, return_dict=True, **_no_cache(run))
         return tuple(output.decoder_hidden_states if self.feeds_decoder else output.hidden_states)
 
@@ -201,6 +208,26 @@ def load_model(
     )
 
 
+def blueprint(name: str | Path, *, stack: str = "", revision: str = "", trust_remote_code: bool = False) -> Model:
+    """A model without weights: enough to plan what extracting from it costs, whatever its size.
+
+    Nothing is run, so whether a norm follows the last block is not known of it.
+    """
+    transformers = _transformers()
+    source = {"trust_remote_code": trust_remote_code, **({"revision": revision} if revision else {})}
+    try:
+        config = transformers.AutoConfig.from_pretrained(str(name), **source)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(name), **source)
+        with torch.device("meta"):
+            network = transformers.AutoModel.from_config(config, trust_remote_code=trust_remote_code)
+    except (OSError, ValueError, ImportError) as error:
+        raise _explained(str(name), error) from error
+    chosen = stack or ENCODER
+    model = Model(str(name), network, tokenizer, chosen, LayerMap(0, 0, final_norm=False))
+    blocks = len(blocks_of(model.part))
+    return replace(model, layers=LayerMap(blocks, config.get_text_config().hidden_size, final_norm=False))
+
+
 def random_others(model: Model, source: str | Language, *, seed: int = 0) -> PerLanguage:
     """The baseline of Wu et al. 2020: the source is read by the model, every other language by a random twin of it."""
     torch.manual_seed(seed)
@@ -217,7 +244,6 @@ def wrap(network: Any, tokenizer: Any, *, name: str, stack: str = "", **facts: s
     chosen = stack or kind
     if not two and chosen != kind:
         raise InputError(f"{name} is a single {kind}: it has no {stack}")
-    part = network.get_encoder() if two and chosen == ENCODER else network.get_decoder() if two else network
     probe = Model(name, network, tokenizer, chosen, LayerMap(0, 0, final_norm=False), **facts)
     states: list[tuple[torch.Tensor, ...]] = []
 
@@ -226,12 +252,11 @@ def wrap(network: Any, tokenizer: Any, *, name: str, stack: str = "", **facts: s
         return states[-1][-1]
 
     with torch.no_grad():
-        normed = final_norm(part, run)
+        normed = final_norm(probe.part, run)
     blocks = len(states[0]) - 1
-    if blocks != len(blocks_of(part)):
-        raise InputError(
-            f"{name} gives {blocks + 1} hidden states for {len(blocks_of(part))} blocks: cannot map its layers"
-        )
+    found = len(blocks_of(probe.part))
+    if blocks != found:
+        raise InputError(f"{name} gives {blocks + 1} hidden states for {found} blocks: cannot map its layers")
     return Model(name, network, tokenizer, chosen, LayerMap(blocks, states[0][0].shape[-1], normed), **facts)
 
 
@@ -263,14 +288,21 @@ def _transformers() -> Any:
 
 def _weights(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: bool, options: dict[str, Any]) -> Any:
     """Safetensors where there are some, else `.bin` through the weights-only unpickler."""
+    load = partial(transformers.AutoModel.from_pretrained, place, dtype=dtype, output_loading_info=True, **options)
     try:
-        return transformers.AutoModel.from_pretrained(place, dtype=dtype, use_safetensors=True, **options)
+        network, info = load(use_safetensors=True)
     except OSError as missing:
         if "safetensors" not in str(missing):
             raise
-    return transformers.AutoModel.from_pretrained(
-        place, dtype=dtype, use_safetensors=False, weights_only=not trust_pickle, **options
-    )
+        network, info = load(use_safetensors=False, weights_only=not trust_pickle)
+    # A pooler sits behind the last hidden state; whatever else is missing would be random without a word.
+    lacking = sorted(key for key in info["missing_keys"] if not key.startswith("pooler."))
+    if lacking:
+        raise InputError(
+            f"{place} lacks {len(lacking)} weights of a {type(network).__name__} ({', '.join(lacking[:3])}, ...): "
+            "they would be random; random=True (--random) makes all of them so"
+        )
+    return network
 
 
 def _with_adapter(network: Any, adapter: str | Path) -> Any:

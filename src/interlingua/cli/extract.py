@@ -1,0 +1,254 @@
+"""`interlingua extract`: a model and a corpus -> a store of representations."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlingua.cli.data import Json, Langs, Split, human, tags
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from interlingua.extract import Cost
+    from interlingua.extract.words import Record
+    from interlingua.languages import Language
+    from interlingua.models import Model, PerLanguage
+    from interlingua.types import Representations, WordRepresentations
+
+
+def extract(
+    model: Annotated[str, typer.Argument(help="A Hub id, a folder, or one for each language: en=bert-en,fr=bert-fr.")],
+    corpus: Annotated[str, typer.Option("--corpus", help="A data set (see: interlingua data ls) or your own files.")],
+    out: Annotated[Path | None, typer.Option("--out", help="The store to write, or to go on with.")] = None,
+    langs: Langs = "",
+    split: Split = "",
+    rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows of the corpus.", min=0)] = 0,
+    level: Annotated[
+        str, typer.Option(help="sentence, word, type (mean over contexts) or table (embeddings).")
+    ] = "sentence",
+    pooling: Annotated[str, typer.Option(help="mean, first, last, max, weighted or mixed.")] = "mean",
+    join: Annotated[str, typer.Option(help="Tokens of a word: mean, first or last.")] = "mean",
+    min_count: Annotated[int, typer.Option(help="Only words that occur at least so often.", min=1)] = 1,
+    max_count: Annotated[int | None, typer.Option(help="Only words that occur at most so often.")] = None,
+    single: Annotated[bool, typer.Option("--single", help="Level table: only words of one token.")] = False,
+    truncate: Annotated[bool, typer.Option("--truncate", help="Cut sentences longer than the model takes.")] = False,
+    stack: Annotated[str, typer.Option(help="encoder or decoder, of a model that has both.")] = "",
+    source: Annotated[str, typer.Option(help="Decoders: the language that the encoder reads.")] = "",
+    random: Annotated[bool, typer.Option("--random", help="Draw all weights anew: a baseline.")] = False,
+    random_except: Annotated[str, typer.Option(help="Random weights for all languages but this one.")] = "",
+    seed: Annotated[int, typer.Option(help="The seed of random weights.", min=0)] = 0,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; the best there is by default.")] = "",
+    dtype: Annotated[str, typer.Option(help="The network's: float32, bfloat16 or float16.")] = "float32",
+    autocast: Annotated[str, typer.Option(help="Compute in bfloat16 or float16 where that is safe.")] = "",
+    attention: Annotated[str, typer.Option(help="eager, sdpa, flash_attention_2.")] = "",
+    store_dtype: Annotated[str, typer.Option(help="The vectors': float32 or float16.")] = "float32",
+    budget: Annotated[int, typer.Option(help="Tokens in a batch, with padding; 0: by device.", min=0)] = 0,
+    block: Annotated[int, typer.Option(help="Rows written at once; 0: by level.", min=0)] = 0,
+    revision: Annotated[str, typer.Option(help="A branch, tag or commit on the Hub.")] = "",
+    adapter: Annotated[str, typer.Option(help="A folder or Hub id of a PEFT adapter.")] = "",
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="Run code from the model's repository.")
+    ] = False,
+    trust_pickle: Annotated[
+        bool, typer.Option("--trust-pickle", help="Unpickle weights in full, which can run anything.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and compute nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Extract every layer of a model for a corpus; run it again after an interruption and it goes on.
+
+    Example: interlingua extract xlm-roberta-base --corpus everyday --langs en,fr,zh --out reps.zarr
+    """
+    from interlingua.errors import InputError
+
+    if out is None and not dry_run:
+        raise InputError("say where to write with --out reps.zarr, or ask for the cost with --dry-run")
+    how = {
+        "level": level,
+        "pooling": pooling,
+        "join": join,
+        "source": source,
+        "min_count": min_count,
+        "max_count": max_count,
+        "single": single,
+        "truncate": truncate,
+        "autocast": autocast,
+        "dtype": store_dtype,
+        "block": block,
+        "budget": budget,
+    }
+    _check(how)
+    records = _records(corpus, tags(langs), split, rows, level)
+    if dry_run:
+        _plan(_blueprints(model, stack, revision, trust_remote_code), records, how, device, as_json=as_json)
+        return
+    loading = {
+        "stack": stack,
+        "device": device,
+        "dtype": dtype,
+        "attention": attention,
+        "revision": revision,
+        "adapter": adapter,
+        "random": random,
+        "seed": seed,
+        "trust_remote_code": trust_remote_code,
+        "trust_pickle": trust_pickle,
+    }
+    _run(_models(model, random_except, loading), records, how, out or Path(), as_json=as_json)
+
+
+def _check(how: dict[str, Any]) -> None:
+    """Options that make no sense are told before a model is loaded."""
+    _needs_models()
+    from interlingua.extract import Extraction
+
+    Extraction(**how)
+
+
+def _needs_models() -> None:
+    """Torch and transformers, or one line on how to get them; quiet but for errors."""
+    from interlingua.errors import MissingExtraError
+
+    try:
+        import torch  # noqa: F401
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError(str(error.name), "models", "extracting representations") from error
+    said: Any = transformers.utils.logging
+    said.set_verbosity_error()
+    said.disable_progress_bar()
+
+
+def _records(corpus: str, langs: tuple[Language, ...], split: str, rows: int, level: str) -> Record | list[Record]:
+    """The corpus as the level needs it: parallel text, or for words whatever has words in each language."""
+    from interlingua.corpora.dataset import Kind
+    from interlingua.corpora.loading import load, own, own_path, parallel
+    from interlingua.corpora.places import find
+
+    if level == "sentence":
+        text = parallel(corpus, *langs, split=split)
+        return text[:rows] if rows else text
+    path = own_path(corpus)
+    if path is not None:
+        found: list[Any] = [own(path, *langs)]
+    elif find(corpus)[0].kind in (Kind.PARALLEL, Kind.DICTIONARY, Kind.BITEXT):
+        found = [load(corpus, *langs, split=split)]
+    else:
+        found = [load(corpus, lang, split=split) for lang in langs] or [load(corpus, split=split)]
+    return [record[:rows] if rows else record for record in found]
+
+
+def _models(text: str, random_except: str, loading: dict[str, Any]) -> Model | PerLanguage:
+    from interlingua.models import PerLanguage, load_model, random_others
+
+    if named := _by_language(text):
+        return PerLanguage.by_tag({tag: load_model(name, **loading) for tag, name in named.items()})
+    model = load_model(text, **loading)
+    return random_others(model, random_except, seed=loading["seed"]) if random_except else model
+
+
+def _blueprints(text: str, stack: str, revision: str, trust: bool) -> Model | PerLanguage:
+    from interlingua.models import PerLanguage
+    from interlingua.models.load import blueprint
+
+    def draw(name: str) -> Model:
+        return blueprint(name, stack=stack, revision=revision, trust_remote_code=trust)
+
+    named = _by_language(text)
+    return PerLanguage.by_tag({tag: draw(name) for tag, name in named.items()}) if named else draw(text)
+
+
+def _by_language(text: str) -> dict[str, str]:
+    """`en=model,fr=model` as a mapping; empty where it is the name of one model."""
+    from interlingua.errors import InputError
+
+    if "=" not in text or Path(text).exists():
+        return {}
+    parts = [part.partition("=") for part in text.split(",")]
+    if not all(tag and name for tag, _, name in parts):
+        raise InputError(f"{text!r}: name one model a language like en=bert-en,fr=bert-fr")
+    return {tag.strip(): name.strip() for tag, _, name in parts}
+
+
+def _plan(
+    model: Model | PerLanguage, records: Record | list[Record], how: dict[str, Any], device: str, *, as_json: bool
+) -> None:
+    import torch
+
+    from interlingua.extract import cost
+
+    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    found = cost(model, records, device=chosen.partition(":")[0], **how)
+    if as_json:
+        typer.echo(json.dumps(_plain(found), indent=2))
+        return
+    unit = _unit(how["level"])
+    for lang, price in found.items():
+        waste = f" ({price.padded / price.tokens - 1:.0%} padding)" if price.padded >= price.tokens > 0 else ""
+        typer.echo(
+            f"{lang}: {price.rows:,} {unit}, {price.padded:,} tokens{waste} in {price.batches:,} batches, "
+            f"{_flop(price.flops)}, {human(price.bytes)} on disk"
+        )
+    total = _plain(found)["total"]
+    typer.echo(f"in all: {total['rows']:,} {unit}, {_flop(total['flops'])}, {human(total['bytes'])} on disk")
+
+
+def _flop(count: int) -> str:
+    power = min(max((len(str(count)) - 1) // 3, 0), 6)
+    return f"{count / 1000**power:,.1f} {('', 'k', 'M', 'G', 'T', 'P', 'E')[power]}FLOP"
+
+
+def _plain(found: Mapping[Language, Cost]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    languages = {str(lang): asdict(price) for lang, price in found.items()}
+    keys = next(iter(languages.values()))
+    return {"languages": languages, "total": {key: sum(price[key] for price in languages.values()) for key in keys}}
+
+
+def _unit(level: str) -> str:
+    return {"sentence": "sentences", "word": "words"}.get(level, "word types")
+
+
+def _run(
+    model: Model | PerLanguage, records: Record | list[Record], how: dict[str, Any], out: Path, *, as_json: bool
+) -> None:
+    from interlingua.cli.progress import bar
+    from interlingua.extract import extract as run
+
+    start = time.monotonic()
+    with bar("extracting", "sentences" if how["level"] == "sentence" else "words") as progress:
+        reps = run(model, records, out=out, progress=progress, **how)
+    seconds = time.monotonic() - start
+    facts = _facts(reps, out, seconds)
+    if as_json:
+        typer.echo(json.dumps({**facts, "signature": dict(reps.signature)}, indent=2))
+        return
+    unit = _unit(how["level"])
+    for lang, found in facts["languages"].items():
+        dropped = f" ({found['dropped']:,} words without a token, or cut off, have none)" if found["dropped"] else ""
+        typer.echo(f"{lang}: {found['layers']} layers x {found['rows']:,} {unit} x {found['neurons']} neurons{dropped}")
+    typer.echo(f"{out}: {human(facts['bytes'])} in {seconds:,.1f} s")
+    lang, found = next(iter(facts["languages"].items()))
+    typer.echo(f"in Python: reps = interlingua.open_store({str(out)!r}); reps[{lang!r}, {found['layers'] // 2}]")
+
+
+def _facts(reps: Representations | WordRepresentations, out: Path, seconds: float) -> dict[str, Any]:
+    from interlingua.types import WordRepresentations
+
+    languages = {
+        str(lang): {
+            "layers": int(reps.arrays[lang].shape[0]),
+            "rows": int(reps.arrays[lang].shape[1]),
+            "neurons": reps.width(lang),
+            "dropped": len(reps.dropped(lang)) if isinstance(reps, WordRepresentations) else 0,
+        }
+        for lang in reps.langs
+    }
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    return {"out": str(out), "languages": languages, "bytes": size, "seconds": round(seconds, 3)}
