@@ -12,6 +12,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 # As many workers as cores run at once: more threads would only stand in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Some virtual machines announce AMX and then stop a program that uses it.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 REPOSITORY = Path(__file__).parent.parent
 

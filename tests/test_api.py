@@ -9,9 +9,9 @@ import interlingua
 
 # A name leaves this list only with a deprecation (see CONTRIBUTING.md).
 PUBLIC = {
-    "Bitext", "Dictionary", "InterlinguaError", "LabelledCorpus", "Language", "ParallelCorpus", "TaggedCorpus",
-    "TextCorpus", "Treebank", "__version__", "bitext", "dictionary", "labelled", "load", "parallel", "tagged", "text",
-    "treebank",
+    "Bitext", "Dictionary", "InterlinguaError", "LabelledCorpus", "Language", "ParallelCorpus", "PerLanguage",
+    "Representations", "TaggedCorpus", "TextCorpus", "Treebank", "WordRepresentations", "__version__", "bitext",
+    "dictionary", "extract", "labelled", "load", "load_model", "open_store", "parallel", "tagged", "text", "treebank",
 }  # fmt: skip
 
 

@@ -1,11 +1,5 @@
 """Hidden states of every architecture family, pooled in batches, equal a plain loop over single sentences."""
 
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tiny
@@ -13,13 +7,12 @@ import torch
 
 import interlingua as il
 from interlingua.errors import DataNotFoundError, InputError
-from interlingua.extract import extract, open_store
+from interlingua.extract import extract
 from interlingua.extract.forward import NonFiniteError
 from interlingua.extract.plan import batches
 from interlingua.extract.pool import pool_layers
-from interlingua.models import PerLanguage, load_model
+from interlingua.models import load_model
 from interlingua.models.load import wrap
-from interlingua.types import Language
 
 STACKS = [(name, stack) for name, (_, stacks, _) in tiny.FAMILIES.items() for stack in stacks]
 CORPUS = il.parallel("everyday", "en", "ar", "zh")[:12]
@@ -190,192 +183,3 @@ def test_slices_of_representations(bert):
     part = reps[2:8][1:3]
     assert part.ids == reps.ids[3:5]
     np.testing.assert_array_equal(part["zh", -1], reps["zh", 3][3:5])
-
-
-def test_folders_random_baselines_and_two_models(tokenizer, tmp_path):
-    tiny.network("bert").half().save_pretrained(tmp_path / "model")
-    tokenizer.save_pretrained(tmp_path / "model")
-    model = load_model(tmp_path / "model", device="cpu")
-    assert next(model.network.parameters()).dtype == torch.float32
-    assert model.name == "model"
-    again, fresh, other = (
-        load_model(tmp_path / "model", device="cpu", random=r, seed=s) for r, s in ((False, 0), (True, 1), (True, 2))
-    )
-    assert model.weights == again.weights
-    assert len({model.weights, fresh.weights, other.weights}) == 3
-    assert fresh.signature()["random"] == "all weights drawn anew, seed 1"
-    pair = PerLanguage({Language.parse("en"): model}, default=fresh)
-    both = extract(pair, CORPUS.languages("en", "ar"))
-    np.testing.assert_array_equal(both["en", 3], extract(model, CORPUS)["en", 3])
-    np.testing.assert_array_equal(both["ar", 3], extract(fresh, CORPUS)["ar", 3])
-    assert both.signature["one_network"] is False
-    with pytest.raises(InputError, match="no model was given for zh-Hans"):
-        extract(PerLanguage({Language.parse("en"): model}), CORPUS.languages("zh"))
-
-
-class Evil:
-    """An object that runs a command when it is unpickled in full."""
-
-    def __init__(self, trace):
-        self.trace = trace
-
-    def __reduce__(self):
-        return Path.touch, (self.trace,)
-
-
-def test_old_weight_files_are_read_and_never_unpickled_in_full(tokenizer, tmp_path):
-    network = tiny.network("bert")
-    network.save_pretrained(tmp_path / "model")
-    tokenizer.save_pretrained(tmp_path / "model")
-    weights = load_model(tmp_path / "model", device="cpu").weights
-    (tmp_path / "model" / "model.safetensors").unlink()
-    torch.save(network.state_dict(), tmp_path / "model" / "pytorch_model.bin")
-    assert load_model(tmp_path / "model", device="cpu").weights == weights
-    torch.save({"x": Evil(tmp_path / "ran")}, tmp_path / "model" / "pytorch_model.bin")
-    with pytest.raises(InputError, match="holds a pickle that is more than weights: pass trust_pickle=True only"):
-        load_model(tmp_path / "model", device="cpu")
-    assert not (tmp_path / "ran").exists()
-
-
-# -- the store --------------------------------------------------------------------------------------------------------
-
-
-def tree(folder):
-    """Every file of a store but its lock, by name."""
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
-
-
-def test_a_store_gives_back_what_was_extracted(bert, tmp_path):
-    held = extract(bert, CORPUS, block=5)
-    stored = extract(bert, CORPUS, out=tmp_path / "reps.zarr", block=5)
-    opened = open_store(tmp_path / "reps.zarr")
-    for lang in CORPUS.langs:
-        np.testing.assert_array_equal(stored[lang], held[lang])
-        np.testing.assert_array_equal(opened[lang, 2], held[lang, 2])
-    assert opened.ids == CORPUS.ids
-    assert opened.signature["corpus"]["en"] == CORPUS.hash_of("en")
-
-
-def test_nothing_is_computed_twice(bert, tmp_path, monkeypatch):
-    extract(bert, CORPUS, out=tmp_path / "r", block=5)
-    before = tree(tmp_path / "r")
-    monkeypatch.setattr("interlingua.extract.forward.compute", None)
-    extract(bert, CORPUS, out=tmp_path / "r", block=5)
-    assert tree(tmp_path / "r") == before
-
-
-@pytest.mark.parametrize("damage", ["flip", "cut", "remove"])
-def test_a_damaged_chunk_is_found_and_only_its_block_redone(bert, tmp_path, damage, monkeypatch):
-    extract(bert, CORPUS, out=tmp_path / "r", block=5)
-    before = tree(tmp_path / "r")
-    chunk = tmp_path / "r" / "ar" / "c" / "2" / "1" / "0"
-    data = bytearray(chunk.read_bytes())
-    if damage == "remove":
-        chunk.unlink()
-    else:
-        data[10] ^= 1
-        chunk.write_bytes(bytes(data) if damage == "flip" else bytes(data)[:-7])
-    from interlingua.extract import forward
-
-    computed = []
-    real = forward.compute
-    monkeypatch.setattr(forward, "compute", lambda work, *rest: computed.append(work.size) or real(work, *rest))
-    extract(bert, CORPUS, out=tmp_path / "r", block=5)
-    assert computed == [5]
-    after = tree(tmp_path / "r")
-    assert {k: v for k, v in after.items() if k != "commits.jsonl"} == {
-        k: v for k, v in before.items() if k != "commits.jsonl"
-    }
-
-
-def test_another_model_or_corpus_is_refused_with_the_difference(bert, tokenizer, tmp_path):
-    extract(bert, CORPUS, out=tmp_path / "r")
-    with pytest.raises(InputError, match=r"holds other representations \(pooling: \"mean\" there, \"max\" asked for\)"):
-        extract(bert, CORPUS, out=tmp_path / "r", pooling="max")
-    with pytest.raises(InputError, match=r"holds other representations \(corpus.ar: .*sentences.ar: 12 there, 6 asked"):
-        extract(bert, CORPUS[:6], out=tmp_path / "r")
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "thesis.doc").write_text("precious")
-    with pytest.raises(InputError, match="is no store of representations: choose another place"):
-        extract(bert, CORPUS, out=tmp_path / "other")
-    with pytest.raises(DataNotFoundError, match="is no store"):
-        open_store(tmp_path / "nowhere")
-
-
-def test_rows_of_zeros_survive(bert, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "interlingua.extract.forward.compute", lambda work, *_: torch.zeros((4, work.size, 16))
-    )
-    extract(bert, CORPUS, out=tmp_path / "r", block=5)
-    assert (open_store(tmp_path / "r")["en"] == 0).all()
-
-
-def test_one_writer_at_a_time(bert, tmp_path):
-    from interlingua.extract.store import writing
-
-    with writing(tmp_path / "r"), pytest.raises(InputError, match="is being written by another process"):
-        extract(bert, CORPUS, out=tmp_path / "r")
-
-
-def test_a_full_disk_is_said_and_the_run_goes_on_after(bert, tmp_path, monkeypatch):
-    import errno
-
-    from interlingua.extract.store import Store
-
-    real, calls = Store.write, []
-
-    def full(self, *arguments, **facts):
-        calls.append(1)
-        if len(calls) == 3:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        real(self, *arguments, **facts)
-
-    monkeypatch.setattr(Store, "write", full)
-    with pytest.raises(InputError, match="no space left for .*: free some and run again"):
-        extract(bert, CORPUS, out=tmp_path / "r", block=5)
-    monkeypatch.setattr(Store, "write", real)
-    resumed = extract(bert, CORPUS, out=tmp_path / "r", block=5)
-    np.testing.assert_array_equal(resumed["zh"], extract(bert, CORPUS, block=5)["zh"])
-
-
-SCRIPT = """
-import sys
-sys.path.insert(0, {folder!r})
-import tiny, torch
-import interlingua as il
-from interlingua.extract import extract
-from interlingua.models.load import wrap
-torch.set_num_threads(1)
-model = wrap(tiny.network("bert"), tiny.tokenizer(), name="tiny-bert")
-print("ready", flush=True)
-extract(model, il.parallel("everyday", "en", "ar", "zh"), out=sys.argv[1], block=8, budget=512)
-"""
-
-
-def test_a_run_that_is_killed_goes_on_to_the_same_bytes(tmp_path):
-    """kill -9 at random moments, again and again, then once to the end: the store equals an unbroken one."""
-    script = tmp_path / "run.py"
-    script.write_text(SCRIPT.format(folder=str(Path(tiny.__file__).parent)))
-
-    def start(place):
-        process = subprocess.Popen([sys.executable, script, str(place)], stdout=subprocess.PIPE, text=True)
-        assert process.stdout.readline() == "ready\n"
-        return process
-
-    def finish(place):
-        process = start(place)
-        process.communicate(timeout=120)
-        return process.returncode
-
-    assert finish(tmp_path / "whole") == 0
-    rng = np.random.default_rng(11)
-    killed = 0
-    for _ in range(5):
-        process = start(tmp_path / "broken")
-        time.sleep(float(rng.uniform(0.02, 0.35)))
-        process.send_signal(signal.SIGKILL)
-        process.stdout.close()
-        killed += process.wait() == -signal.SIGKILL
-    assert killed >= 3
-    assert finish(tmp_path / "broken") == 0
-    assert tree(tmp_path / "broken") == tree(tmp_path / "whole")

@@ -96,7 +96,10 @@ def byte_level(trim=False):
     core = Tokenizer(models.BPE(unk_token="[UNK]"))
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=trim)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    return _trained(core, trainers.BpeTrainer(vocab_size=420, show_progress=False, special_tokens=SPECIALS, initial_alphabet=alphabet))
+    return _trained(
+        core,
+        trainers.BpeTrainer(vocab_size=420, show_progress=False, special_tokens=SPECIALS, initial_alphabet=alphabet),
+    )
 
 
 def bpe():
@@ -123,4 +126,10 @@ def wordpiece():
     return _trained(core, trainers.WordPieceTrainer(vocab_size=300, show_progress=False, special_tokens=SPECIALS))
 
 
-TOKENIZERS = {"byte-level": byte_level, "byte-level, trimmed": lambda: byte_level(trim=True), "bpe": bpe, "unigram": unigram, "wordpiece": wordpiece}
+TOKENIZERS = {
+    "byte-level": byte_level,
+    "byte-level, trimmed": lambda: byte_level(trim=True),
+    "bpe": bpe,
+    "unigram": unigram,
+    "wordpiece": wordpiece,
+}

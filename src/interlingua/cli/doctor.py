@@ -17,6 +17,7 @@ import typer
 EXTRAS = {
     "hub": ("datasets", "data sets from the Hugging Face Hub"),
     "models": ("transformers", "loading models and extracting their hidden states"),
+    "adapters": ("peft", "models with PEFT adapters"),
     "zstd": ("zstandard", "text compressed with zstd (.zst)"),
 }
 CORE = ("numpy", "typer", "rich", "langcodes", "regex", "filelock")

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from interlingua.errors import DataNotFoundError, InputError, MissingExtraError
+from interlingua.errors import DataNotFoundError, InputError, InterlinguaError, MissingExtraError
 from interlingua.languages import Language
 from interlingua.models.codes import has_codes
 from interlingua.models.layers import LayerMap, blocks_of, final_norm
@@ -191,6 +191,8 @@ def load_model(
             network = transformers.AutoModel.from_config(config, dtype=DTYPES[dtype], **options)
         else:
             network = _weights(transformers, place, DTYPES[dtype], trust_pickle, {**source, **options})
+    except InterlinguaError:
+        raise
     except (OSError, ValueError, ImportError, pickle.UnpicklingError) as error:
         raise _explained(place, error) from error
     if adapter:
@@ -310,7 +312,12 @@ def _with_adapter(network: Any, adapter: str | Path) -> Any:
         import peft
     except ImportError as error:
         raise MissingExtraError("peft", "adapters", "loading adapters") from error
-    return peft.PeftModel.from_pretrained(network, str(adapter)).merge_and_unload()
+    try:
+        return peft.PeftModel.from_pretrained(network, str(adapter)).merge_and_unload()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise DataNotFoundError(
+            f"the adapter {adapter} cannot be loaded: {' '.join(str(error).split())[:300]}"
+        ) from error
 
 
 def _explained(place: str, error: Exception) -> Exception:

@@ -1,0 +1,162 @@
+"""`interlingua extract` as a user runs it: from a folder with a model to a store, and everything that can go wrong."""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import tiny
+
+import interlingua as il
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("models")
+    for name in ("bert", "gpt2", "mbart"):
+        tiny.network(name).save_pretrained(place / name)
+        tiny.tokenizer().save_pretrained(place / name)
+    return place
+
+
+def test_sentences_from_the_command_line_equal_those_from_python(cli, folder, tmp_path):
+    out = tmp_path / "reps.zarr"
+    done = cli("extract", folder / "bert", "--corpus", "everyday", "--langs", "en,fr,zh", "--out", out)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "en: 4 layers x 440 sentences x 16 neurons"
+    assert lines[3].startswith(f"{out}: 3")
+    assert lines[4] == f"in Python: reps = interlingua.open_store('{out}'); reps['en', 2]"
+    assert done.stderr == ""
+    reps = il.open_store(out)
+    again = il.extract(folder / "bert", il.parallel("everyday", "en", "fr", "zh"))
+    np.testing.assert_allclose(reps["zh", 3], again["zh", 3], atol=1e-5)
+    assert len(reps) == 440
+
+
+def test_json_and_running_it_again(cli, folder, tmp_path):
+    arguments = ("extract", folder / "bert", "--corpus", "everyday", "--langs", "en,tr", "--rows", "30")
+    first, second = (cli(*arguments, "--out", tmp_path / "r", "--json") for _ in range(2))
+    found = json.loads(first.stdout)
+    assert found["languages"]["tr"] == {"layers": 4, "rows": 30, "neurons": 16, "dropped": 0}
+    assert found["signature"]["pooling"] == "mean"
+    assert json.loads(second.stdout)["signature"] == found["signature"]
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--corpus", "everyday-trees", "--langs", "en,de", "--level", "word"), "de: 4 layers x "),
+        (("--corpus", "everyday-ner", "--langs", "ru", "--level", "type", "--min-count", "2"), "ru: 4 layers x "),
+        (("--corpus", "everyday-words", "--langs", "en,fr", "--level", "table"), "fr: 1 layers x "),
+        (("--corpus", "everyday", "--langs", "en,ar", "--level", "word", "--rows", "9", "--join", "first"), "ar: 4 layers x "),
+        (("--corpus", "everyday", "--langs", "en,fr", "--random-except", "en", "--seed", "3"), "fr: 4 layers x 440"),
+        (("--corpus", "everyday", "--langs", "en,fr", "--random", "--pooling", "max"), "fr: 4 layers x 440"),
+    ],
+)  # fmt: skip
+def test_levels_and_baselines(cli, folder, tmp_path, options, line):
+    done = cli("extract", folder / "bert", *options, "--out", tmp_path / "r")
+    assert done.returncode == 0, done.stderr
+    assert any(found.startswith(line) for found in done.stdout.splitlines()), done.stdout
+
+
+def test_one_model_a_language_and_decoders(cli, folder, tmp_path):
+    pair = f"en={folder / 'bert'},fr={folder / 'gpt2'}"
+    done = cli("extract", pair, "--corpus", "everyday", "--langs", "en,fr", "--out", tmp_path / "pair", "--json")
+    found = json.loads(done.stdout)["signature"]
+    assert found["one_network"] is False
+    assert {tag: model["stack"] for tag, model in found["model"].items()} == {"en": "encoder", "fr": "decoder"}
+    two = ("extract", folder / "mbart", "--corpus", "everyday", "--langs", "en,fr", "--stack", "decoder")
+    done = cli(*two, "--source", "en", "--out", tmp_path / "two", "--json")
+    assert json.loads(done.stdout)["signature"]["source"] == "en"
+
+
+def test_the_cost_is_told_and_nothing_computed(cli, folder, tmp_path):
+    arguments = ("extract", folder / "bert", "--corpus", "everyday", "--langs", "en,zh")
+    done = cli(*arguments, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    en, _zh, total = done.stdout.splitlines()
+    assert en.startswith("en: 440 sentences, ")
+    assert " batches, " in en
+    assert en.endswith("FLOP, 112.6 kB on disk")
+    assert total.startswith("in all: 880 sentences, ")
+    found = json.loads(cli(*arguments, "--dry-run", "--json").stdout)
+    assert found["total"]["bytes"] == 2 * 440 * 4 * 16 * 4
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--corpus", "everyday"), "say where to write with --out reps.zarr, or ask for the cost with --dry-run"),
+        (("--corpus", "everyday", "--out", "r", "--pooling", "meen"), "unknown pooling 'meen': did you mean mean?"),
+        (("--corpus", "everyday", "--out", "r", "--level", "words"), "unknown level 'words': did you mean word"),
+        (("--corpus", "everydy", "--out", "r"), "unknown data set 'everydy': did you mean everyday"),
+        (("--corpus", "everyday", "--langs", "en,xx1", "--out", "r"), "'xx1' is not a registered language code"),
+        (("--corpus", "everyday", "--langs", "en", "--out", "r", "--dtype", "int8"), "dtype 'int8' is none of"),
+        (("--corpus", "everyday", "--langs", "en", "--out", "r", "--stack", "decoder"), "is a single encoder"),
+        (("--corpus", "everyday-nli", "--langs", "en", "--out", "r", "--level", "word"), "no words can be read from"),
+        (("--corpus", "everyday", "--langs", "en", "--out", "r", "--adapter", "nowhere"), "the adapter nowhere cannot be loaded"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line(cli, folder, tmp_path, options, message):
+    done = cli("extract", folder / "bert", *options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_model_that_is_not_there(cli, tmp_path):
+    done = cli("extract", tmp_path / "nothing", "--corpus", "everyday", "--langs", "en", "--out", tmp_path / "r")
+    assert done.returncode == 2
+    assert "cannot be loaded" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_full_disk_is_one_line_and_the_run_goes_on_after(folder, tmp_path):
+    """A limit on the size of files stands for a disk that is full."""
+    out = tmp_path / "r"
+    command = [sys.executable, "-m", "interlingua", "extract", folder / "bert", "--corpus", "everyday"]
+    command += ["--langs", "en,fr", "--out", out]
+
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+
+    full = subprocess.run(command, capture_output=True, text=True, preexec_fn=small, check=False)
+    assert full.returncode == 2
+    assert full.stderr == f"error: no space left for {out}: free some and run again, it goes on from here\n"
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert np.isfinite(il.open_store(out)["fr"]).all()
+
+
+def test_ctrl_c_keeps_what_is_done(folder, tmp_path):
+    out = tmp_path / "r"
+    command = [sys.executable, "-m", "interlingua", "extract", folder / "bert", "--corpus", "everyday", "--block", "8"]
+    command += ["--budget", "64", "--out", out]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    log = out / "commits.jsonl"
+    deadline = time.monotonic() + 120
+    while not (log.exists() and log.read_text().count("\n") > 3) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    # Coverage's tracer can swallow one: press until it is heard.
+    while process.poll() is None and time.monotonic() < deadline:
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=10)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said == "error: interrupted; what was finished is kept, run it again to go on\n"
+    before = log.read_text()
+    assert before.count("\n") > 3
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    assert log.read_text().startswith(before)

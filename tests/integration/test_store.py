@@ -1,0 +1,270 @@
+"""Representations on disk: what was written is read back, a kill or damage costs one block, nothing wrong is opened."""
+
+import errno
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+import torch
+import zarr
+
+import interlingua as il
+from interlingua.errors import DataNotFoundError, FormatError, InputError
+from interlingua.extract import extract, forward, open_store
+from interlingua.extract.store import Store, writing
+from interlingua.models.load import Model, wrap
+
+CORPUS = il.parallel("everyday", "en", "ar", "zh")[:12]
+
+
+@pytest.fixture(scope="module")
+def bert():
+    return wrap(tiny.network("bert"), tiny.tokenizer(), name="tiny-bert")
+
+
+def tree(folder):
+    """Every file of a store but its lock, by name."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_a_store_gives_back_what_was_extracted(bert, tmp_path):
+    held = extract(bert, CORPUS, block=5)
+    stored = extract(bert, CORPUS, out=tmp_path / "reps.zarr", block=5)
+    opened = open_store(tmp_path / "reps.zarr")
+    for lang in CORPUS.langs:
+        np.testing.assert_array_equal(stored[lang], held[lang])
+        np.testing.assert_array_equal(opened[lang, 2], held[lang, 2])
+    assert opened.ids == CORPUS.ids
+    assert opened.signature["corpus"]["en"] == CORPUS.hash_of("en")
+
+
+def test_nothing_is_computed_twice(bert, tmp_path, monkeypatch):
+    extract(bert, CORPUS, out=tmp_path / "r", block=5)
+    before = tree(tmp_path / "r")
+    monkeypatch.setattr("interlingua.extract.forward.compute", None)
+    extract(bert, CORPUS, out=tmp_path / "r", block=5)
+    assert tree(tmp_path / "r") == before
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "remove"])
+def test_a_damaged_chunk_is_found_and_only_its_block_redone(bert, tmp_path, damage, monkeypatch):
+    extract(bert, CORPUS, out=tmp_path / "r", block=5)
+    before = tree(tmp_path / "r")
+    chunk = tmp_path / "r" / "ar" / "c" / "2" / "1" / "0"
+    data = bytearray(chunk.read_bytes())
+    if damage == "remove":
+        chunk.unlink()
+    else:
+        data[10] ^= 1
+        chunk.write_bytes(bytes(data) if damage == "flip" else bytes(data)[:-7])
+    computed = []
+    real = forward.compute
+    monkeypatch.setattr(forward, "compute", lambda work, *rest: computed.append(work.size) or real(work, *rest))
+    extract(bert, CORPUS, out=tmp_path / "r", block=5)
+    assert computed == [5]
+    after = tree(tmp_path / "r")
+    assert {k: v for k, v in after.items() if k != "commits.jsonl"} == {
+        k: v for k, v in before.items() if k != "commits.jsonl"
+    }
+
+
+def test_another_model_or_corpus_is_refused_with_the_difference(bert, tmp_path):
+    extract(bert, CORPUS, out=tmp_path / "r")
+    with pytest.raises(InputError, match=r"holds other representations \(pooling: \"mean\" there, \"max\" asked for\)"):
+        extract(bert, CORPUS, out=tmp_path / "r", pooling="max")
+    with pytest.raises(InputError, match=r"holds other representations \(corpus.ar: .*sentences.ar: 12 there, 6 asked"):
+        extract(bert, CORPUS[:6], out=tmp_path / "r")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.doc").write_text("precious")
+    with pytest.raises(InputError, match="is no store of representations: choose another place"):
+        extract(bert, CORPUS, out=tmp_path / "other")
+    with pytest.raises(DataNotFoundError, match="is no store"):
+        open_store(tmp_path / "nowhere")
+
+
+def test_rows_of_zeros_survive(bert, tmp_path, monkeypatch):
+    monkeypatch.setattr("interlingua.extract.forward.compute", lambda work, *_: torch.zeros((4, work.size, 16)))
+    extract(bert, CORPUS, out=tmp_path / "r", block=5)
+    assert (open_store(tmp_path / "r")["en"] == 0).all()
+
+
+def test_one_writer_at_a_time(bert, tmp_path):
+    with writing(tmp_path / "r"), pytest.raises(InputError, match="is being written by another process"):
+        extract(bert, CORPUS, out=tmp_path / "r")
+
+
+def test_a_full_disk_is_said_and_the_run_goes_on_after(bert, tmp_path, monkeypatch):
+    real, calls = Store.write, []
+
+    def full(self, *arguments, **facts):
+        calls.append(1)
+        if len(calls) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(self, *arguments, **facts)
+
+    monkeypatch.setattr(Store, "write", full)
+    with pytest.raises(InputError, match="no space left for .*: free some and run again"):
+        extract(bert, CORPUS, out=tmp_path / "r", block=5)
+    monkeypatch.setattr(Store, "write", real)
+    resumed = extract(bert, CORPUS, out=tmp_path / "r", block=5)
+    np.testing.assert_array_equal(resumed["zh"], extract(bert, CORPUS, block=5)["zh"])
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+import tiny, torch
+import interlingua as il
+from interlingua.extract import extract
+from interlingua.models.load import Model, wrap
+torch.set_num_threads(1)
+model = wrap(tiny.network("bert"), tiny.tokenizer(), name="tiny-bert")
+print("ready", flush=True)
+extract(model, il.parallel("everyday", "en", "ar", "zh"), out=sys.argv[1], block=8, budget=512)
+"""
+
+
+def test_a_run_that_is_killed_goes_on_to_the_same_bytes(tmp_path):
+    """kill -9 at random moments, again and again, then once to the end: the store equals an unbroken one."""
+    script = tmp_path / "run.py"
+    script.write_text(SCRIPT.format(folder=str(Path(tiny.__file__).parent)))
+
+    def start(place):
+        process = subprocess.Popen([sys.executable, script, str(place)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    def finish(place):
+        process = start(place)
+        process.communicate(timeout=120)
+        return process.returncode
+
+    assert finish(tmp_path / "whole") == 0
+    rng = np.random.default_rng(11)
+    killed = 0
+    for _ in range(5):
+        process = start(tmp_path / "broken")
+        time.sleep(float(rng.uniform(0.02, 0.35)))
+        process.send_signal(signal.SIGKILL)
+        process.stdout.close()
+        killed += process.wait() == -signal.SIGKILL
+    assert killed >= 3
+    assert finish(tmp_path / "broken") == 0
+    assert tree(tmp_path / "broken") == tree(tmp_path / "whole")
+
+
+def test_a_damaged_chunk_is_an_error_where_it_is_read(bert, tmp_path):
+    extract(bert, CORPUS, out=tmp_path / "r")
+    chunk = tmp_path / "r" / "ar" / "c" / "2" / "0" / "0"
+    chunk.write_bytes(chunk.read_bytes()[:-9] + b"\0" * 9)
+    reps = open_store(tmp_path / "r")
+    assert reps["ar", 1].shape == (12, 16)
+    with pytest.raises(FormatError, match=r"ar has a damaged chunk .*run the extraction again, only it is redone"):
+        reps["ar", 2]
+
+
+def test_a_store_that_was_half_made_is_made_anew(bert, tmp_path):
+    group = zarr.open_group(tmp_path / "r", mode="w", zarr_format=3, attributes={"interlingua": 1})
+    group.create_array("en", shape=(1, 1), dtype="float32")
+    with pytest.raises(FormatError, match="is no finished store"):
+        open_store(tmp_path / "r")
+    assert len(extract(bert, CORPUS, out=tmp_path / "r")) == 12
+    assert open_store(tmp_path / "r")["en", 0].shape == (12, 16)
+
+
+def test_what_is_no_store_of_ours_is_left_alone(bert, tmp_path):
+    zarr.open_group(tmp_path / "theirs", mode="w", zarr_format=3, attributes={"temperature": 3})
+    with pytest.raises(InputError, match="is a Zarr group of something else: choose another place"):
+        extract(bert, CORPUS, out=tmp_path / "theirs")
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(InputError, match="is a file: choose another place"):
+        extract(bert, CORPUS, out=tmp_path / "file")
+    extract(bert, CORPUS, out=tmp_path / "r")
+    (tmp_path / "r" / "commits.jsonl").write_text("[]\n")
+    with pytest.raises(FormatError, match=r"commits.jsonl:1: is no line of a commit log"):
+        open_store(tmp_path / "r")
+
+
+def test_blocks_that_are_missing_and_other_versions(bert, tmp_path):
+    extract(bert, CORPUS, out=tmp_path / "r", block=5)
+    log = tmp_path / "r" / "commits.jsonl"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:4]))
+    with pytest.raises(FormatError, match=r"5 blocks are missing \(ar block 1, ...\): run the extraction again"):
+        open_store(tmp_path / "r")
+    zarr.open_group(tmp_path / "r", mode="r+").attrs["interlingua"] = 99
+    with pytest.raises(FormatError, match="was written in version 99 of the format"):
+        open_store(tmp_path / "r")
+
+
+def test_the_plan_is_stored_and_kept_to(bert, tmp_path):
+    extract(bert, CORPUS, out=tmp_path / "r", block=5, budget=77)
+    group = zarr.open_group(tmp_path / "r", mode="r")
+    assert (group.attrs["block"], group.attrs["budget"]) == (5, 77)
+    lengths = [len(bert.tokenizer(text).input_ids) for text in CORPUS["ar"]]
+    assert group["plan/ar"][:].tolist() == lengths
+    extract(bert, CORPUS, out=tmp_path / "r")
+    with pytest.raises(InputError, match="planned with a budget of 77: leave budget out"):
+        extract(bert, CORPUS, out=tmp_path / "r", budget=78)
+
+
+class TestOutOfMemory:
+    """A card that takes only so many tokens at a time: batches are halved, that is recorded, and kept to."""
+
+    @pytest.fixture
+    def small(self, monkeypatch):
+        seen = []
+
+        def states(model, batch):
+            seen.append(batch["input_ids"].numel())
+            if seen[-1] > 200:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return real(model, batch)
+
+        real = Model.hidden_states
+        monkeypatch.setattr("interlingua.models.load.Model.hidden_states", states)
+        return seen
+
+    def test_batches_are_halved_and_stay_so(self, bert, small, tmp_path):
+        counted = []
+        out = tmp_path / "r"
+        stored = extract(bert, CORPUS, out=out, block=6, budget=800, progress=lambda d, t: counted.append((d, t)))
+        assert counted[-1] == (36, 36)
+        log = [json.loads(line) for line in (out / "commits.jsonl").read_text().splitlines()]
+        assert [entry["budget"] for entry in log] == [200] * 6
+        assert sum(n > 200 for n in small) == 2
+        whole = extract(bert, CORPUS, block=6, budget=200)
+        np.testing.assert_array_equal(stored["zh"], whole["zh"])
+
+    def test_a_resumed_run_keeps_to_what_was_found(self, bert, small, tmp_path):
+        extract(bert, CORPUS.languages("en"), out=tmp_path / "r", block=6, budget=800)
+        log = tmp_path / "r" / "commits.jsonl"
+        log.write_text(log.read_text().splitlines(keepends=True)[0])
+        small.clear()
+        extract(bert, CORPUS.languages("en"), out=tmp_path / "r", block=6)
+        assert max(small) <= 200
+
+    def test_a_sentence_that_does_not_fit_alone(self, bert, small):
+        corpus = il.ParallelCorpus.from_texts({"en": ["word " * 100]})
+        with pytest.raises(InputError, match="tiny-bert does not fit into memory even one sentence at a time"):
+            extract(bert, corpus)
+
+    def test_other_errors_are_not_taken_for_it(self, bert, monkeypatch):
+        def broken(*_):
+            raise RuntimeError("shapes do not match")
+
+        monkeypatch.setattr("interlingua.models.load.Model.hidden_states", broken)
+        with pytest.raises(RuntimeError, match="shapes do not match"):
+            extract(bert, CORPUS)
+
+
+def test_vectors_too_large_for_half_precision_are_not_stored_as_infinity(bert, monkeypatch):
+    real = forward.compute
+    monkeypatch.setattr(forward, "compute", lambda work, passage, *rest: (real(work, passage, *rest) + 1e6).half())
+    with pytest.raises(forward.NonFiniteError, match="store in float32"):
+        extract(bert, CORPUS, dtype="float16")
