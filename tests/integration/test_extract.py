@@ -119,6 +119,17 @@ class TestBadInput:
         with pytest.raises(InputError, match=r"en: 2 sentences \(row 2, 4\) are without any token"):
             extract(bert, corpus)
 
+    def test_everything_is_counted_in_every_language_before_much_is_computed(self, bert):
+        long, n = "word " * 600, 5000
+        texts = {"en": ["a"] * n, "fr": ["a"] * (n - 3) + [long] * 3, "de": ["a", ""] + ["a"] * (n - 3) + [long]}
+        done = []
+        with pytest.raises(
+            InputError,
+            match=r"fr: 3 sentences \(row 4998, 4999, 5000\) are longer .*; de: 1 sentence \(row 2\) is without any .*; de: 1 sent",
+        ):
+            extract(bert, il.ParallelCorpus.from_texts(texts), budget=64, progress=lambda d, _t: done.append(d))
+        assert done[-1] < 3 * n / 2
+
     def test_sentences_that_are_too_long_are_counted_or_cut(self, tokenizer):
         network = tiny.network("bert")
         network.config.max_position_embeddings = 20

@@ -7,14 +7,15 @@ takes the sentences its words are in.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import torch
 
-from interlingua.extract.plan import Array, Tokens, check_tokens, collate, tokenise
+from interlingua.errors import InputError
+from interlingua.extract.plan import Array, Tokens, collate, faults, tokenise
 from interlingua.extract.words import Members, Sentence, places_of, tokenise_words, weights
 from interlingua.languages import Language
 from interlingua.models import Model
@@ -53,16 +54,29 @@ class Column:
         if self.encoder is not None:
             lang = self.encoder_lang or self.lang
             encoder = tokenise(self.model, lang, self.encoder[first:stop], truncate=self.truncate)
-        return Reading(tokens, encoder, members)
+        found = faults(self.model, tokens, truncate=self.truncate, words=self.words is not None)
+        if encoder is not None:
+            more = faults(self.model, encoder, truncate=self.truncate, words=False)
+            found = np.union1d(found[0], more[0]), np.union1d(found[1], more[1])
+        return Reading(tokens, encoder, members, found)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Tokenised sentences: of the stack that is looked at, of the encoder where that is another, and their words."""
+    """Tokenised sentences: of the stack that is looked at, of the encoder where that is another, and their words.
+
+    `faults` are the sentences without content and those that are too long.
+    """
 
     tokens: Tokens
-    encoder: Tokens | None = None
-    members: Members | None = None
+    encoder: Tokens | None
+    members: Members | None
+    faults: tuple[Array, Array]
+
+    @property
+    def faulty(self) -> bool:
+        """Whether a sentence cannot be read."""
+        return any(map(len, self.faults))
 
     @property
     def lengths(self) -> Array:
@@ -71,15 +85,37 @@ class Reading:
         return own if self.encoder is None else np.maximum(own, self.encoder.lengths)
 
 
+def complain(columns: Iterable[Column], chunk: int = 2048) -> None:
+    """An error that counts, in every language, the sentences that cannot be read."""
+    problems = []
+    for column in columns:
+        found = [(first, column.read(first, first + chunk).faults) for first in range(0, len(column), chunk)]
+        empty, long = (np.concatenate([first + 1 + bad[kind] for first, bad in found]) for kind in (0, 1))
+        name = column.model.name
+        if len(empty):
+            problems.append(
+                f"{column.lang}: {_rows(empty)} without any token for {name}: remove or fill them everywhere"
+            )
+        if len(long):
+            what = f"longer than the {column.model.limit} tokens {name} takes: truncate=True (--truncate) cuts them"
+            problems.append(f"{column.lang}: {_rows(long)} {what}")
+    raise InputError("; ".join(problems))
+
+
+def _rows(rows: Array) -> str:
+    shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+    return f"{len(rows)} sentence{'s' if len(rows) > 1 else ''} (row {shown}) {'are' if len(rows) > 1 else 'is'}"
+
+
 @dataclass(frozen=True)
 class Rows:
     """Which rows a column gives: sentence s gives the rows `before[s]` up to `before[s + 1]`.
 
-    `row_of` (word level) is the row of every word, counted through all sentences, or -1 where it has none.
+    At word level, `row_of` is the row of every word, counted through all sentences, or -1 where it has none; sentence s
+    begins with the word `first_word[s]`.
     """
 
     before: Array
-    lengths: Array
     first_word: Array | None = None
     row_of: Array | None = None
     labels: Labels | None = None
@@ -94,36 +130,25 @@ class Rows:
         return first, stop
 
 
-def look(
-    column: Column, chunk: int, *, least: int = 1, most: int | None = None, room: int = 0
-) -> tuple[Rows, dict[int, Reading]]:
-    """Read a whole column before anything is computed: an error after an hour helps nobody.
+def rows_of(column: Column, *, least: int = 1, most: int | None = None, chunk: int = 2048) -> Rows:
+    """The rows of a column: every sentence, or every word that has tokens and whose type occurs often enough.
 
-    Words whose type has a vector fewer than `least` or more than `most` times give no row. What was read is kept, by
-    first sentence, up to `room` tokens.
+    Words have to be tokenised for it, all of them: those whose type has a vector fewer than `least` or more than `most`
+    times give no row.
     """
-    lengths, there = [], []
-    keep: dict[int, Reading] = {}
+    if column.words is None:
+        return Rows(np.arange(len(column) + 1))
+    there = [np.zeros((2, 0), np.int64)]
     for first in range(0, len(column), chunk):
         reading = column.read(first, first + chunk)
-        for tokens in (reading.tokens, reading.encoder):
-            if tokens is not None:
-                words = column.words is not None and tokens is reading.tokens
-                check_tokens(column.model, column.lang, tokens, first_row=first, truncate=column.truncate, words=words)
-        lengths.append(reading.lengths)
+        if reading.faulty:
+            complain([column])
         if reading.members is not None:
             there.append(np.stack([reading.members.sentence + first, reading.members.word]))
-        room -= len(reading.tokens.ids)
-        if room >= 0:
-            keep[first] = reading
-    sizes = np.concatenate(lengths) if lengths else np.zeros(0, np.int64)
-    if column.words is None:
-        return Rows(np.arange(len(column) + 1), sizes), keep
-    found = np.concatenate(there, axis=1) if there else np.zeros((2, 0), np.int64)
-    return _word_rows(column.words, sizes, found, least, most), {}
+    return _word_rows(column.words, np.concatenate(there, axis=1), least, most)
 
 
-def _word_rows(words: Sequence[Sentence], lengths: Array, there: Array, least: int, most: int | None) -> Rows:
+def _word_rows(words: Sequence[Sentence], there: Array, least: int, most: int | None) -> Rows:
     first_word = np.concatenate([[0], np.cumsum([len(s.words) for s in words], dtype=np.int64)])
     forms = tuple(chain.from_iterable(s.words for s in words))
     present = np.zeros(len(forms), bool)
@@ -137,7 +162,7 @@ def _word_rows(words: Sequence[Sentence], lengths: Array, there: Array, least: i
         tuple(form for form, here in zip(forms, chosen, strict=True) if here), places[chosen], None, places[~present]
     )
     before = np.concatenate([[0], np.cumsum(chosen)])[first_word]
-    return Rows(before, lengths, first_word, row_of, labels)
+    return Rows(before, first_word, row_of, labels)
 
 
 @dataclass(frozen=True)

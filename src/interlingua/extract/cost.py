@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from interlingua.extract.column import Column, Rows
+from interlingua.extract.column import Column, Rows, complain
 from interlingua.extract.extraction import columns_of, look_at, settled
 from interlingua.extract.options import SENTENCE, TABLE, TYPE, Extraction
-from interlingua.extract.plan import batches
+from interlingua.extract.plan import Array, batches
 from interlingua.extract.tally import types_of
 from interlingua.extract.words import Record
 from interlingua.languages import Language
@@ -47,7 +47,7 @@ def cost(
     columns = columns_of(model, corpus, how)
     if how.level == TABLE:
         return {lang: _of_table(column, how) for lang, column in columns.items()}
-    rows, _ = look_at(columns, how)
+    rows = look_at(columns, how)
     return {lang: _of(column, rows[lang], how) for lang, column in columns.items()}
 
 
@@ -55,10 +55,11 @@ def _of(column: Column, rows: Rows, how: Extraction) -> Cost:
     layers = column.model.layers
     vectors = len(types_of(rows)[0]) if how.level == TYPE else len(rows)
     padded = flops = count = 0
+    lengths_of = _lengths(column)
     weights = _weights(column.model)
     for block in range(-(-len(rows) // how.block)):
         first, stop = rows.sentences(block, how.block)
-        lengths = rows.lengths[first:stop]
+        lengths = lengths_of[first:stop]
         if how.level != SENTENCE:
             lengths = lengths[np.diff(rows.before[first : stop + 1]) > 0]
         for batch in batches(lengths, how.budget):
@@ -69,12 +70,20 @@ def _of(column: Column, rows: Rows, how: Extraction) -> Cost:
     return Cost(
         sentences=len(column),
         rows=vectors,
-        tokens=int(rows.lengths.sum()),
+        tokens=int(lengths_of.sum()),
         padded=padded,
         batches=count,
         bytes=vectors * len(layers) * layers.width * np.dtype(how.dtype).itemsize,
         flops=flops,
     )
+
+
+def _lengths(column: Column, chunk: int = 2048) -> Array:
+    """Tokens of every sentence."""
+    read = [column.read(first, first + chunk) for first in range(0, len(column), chunk)]
+    if any(reading.faulty for reading in read):
+        complain([column])
+    return np.concatenate([reading.lengths for reading in read])
 
 
 def _of_table(column: Column, how: Extraction) -> Cost:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from interlingua.errors import InputError, UnknownNameError
-from interlingua.extract.column import Column, Reading, Rows, look
+from interlingua.extract.column import Column, Rows, rows_of
 from interlingua.extract.job import Job
 from interlingua.extract.options import BLOCKS, BUDGETS, SENTENCE, TABLE, Extraction, Progress
 from interlingua.extract.store import plan_of, writing
@@ -19,9 +19,6 @@ from interlingua.models import Model, PerLanguage, load_model
 from interlingua.models.codes import code_of, has_codes
 from interlingua.types import ParallelCorpus, Representations, WordRepresentations
 from interlingua.types.corpus import digest, strings
-
-# Tokens that are kept from looking at a corpus until it is computed; beyond, it is tokenised again.
-KEEP = 16_000_000
 
 
 @overload
@@ -80,15 +77,15 @@ def extract(
     columns = columns_of(loaded, corpus, how)
     device = next(iter(columns.values())).model.device.type
     how = settled(how, device, None if out is None else plan_of(Path(out)))
-    rows, kept = ({}, {}) if how.level == TABLE else look_at(columns, how)
+    rows = {} if how.level == TABLE else look_at(columns, how)
     job = Job(columns, rows, how, corpus, signature(columns, how))
     try:
         if how.level == TABLE:
             return job.table(out)
         if out is None:
-            return job.held(kept, progress)
+            return job.held(progress)
         with writing(Path(out)):
-            return job.stored(Path(out), kept, progress)
+            return job.stored(Path(out), progress)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
             raise InputError(f"no space left for {out}: free some and run again, it goes on from here") from error
@@ -144,20 +141,14 @@ def settled(how: Extraction, device: str, planned: dict[str, int] | None = None)
     return replace(how, block=how.block or chosen["block"], budget=how.budget or chosen["budget"])
 
 
-def look_at(
-    columns: dict[Language, Column], how: Extraction
-) -> tuple[dict[Language, Rows], dict[Language, dict[int, Reading]]]:
-    """The rows of every language, all of it read and checked; and what was read, as far as there is room."""
-    rows: dict[Language, Rows] = {}
-    kept: dict[Language, dict[int, Reading]] = {}
-    room = KEEP
-    for lang, column in columns.items():
-        rows[lang], kept[lang] = look(column, how.block, least=how.min_count, most=how.max_count, room=room)
-        room -= sum(len(reading.tokens.ids) for reading in kept[lang].values())
-        if not len(rows[lang]):
+def look_at(columns: dict[Language, Column], how: Extraction) -> dict[Language, Rows]:
+    """The rows of every language."""
+    rows = {lang: rows_of(column, least=how.min_count, most=how.max_count) for lang, column in columns.items()}
+    for lang, found in rows.items():
+        if not len(found):
             none = "no word has a vector" if how.level != SENTENCE else "there are no sentences"
             raise InputError(f"{lang}: {none}: nothing to extract")
-    return rows, kept
+    return rows
 
 
 def signature(columns: dict[Language, Column], how: Extraction) -> dict[str, Any]:

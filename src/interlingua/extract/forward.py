@@ -1,25 +1,28 @@
 """Blocks of rows through the network: all layers at once, pooled where the hidden states are.
 
-Only pooled vectors leave the device. While one block is computed, the next is tokenised and the one before it is
-written, each by a thread of its own; at most three blocks are in memory, whatever the size of the corpus.
+Only pooled vectors leave the device. While one block is computed, those behind it are tokenised and the one before it
+is written, each by a thread of its own; vectors of at most three blocks are in memory, whatever the size of the corpus.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
 
 from interlingua.errors import InputError, InterlinguaError
-from interlingua.extract.column import Column, Reading, Rows, Work, work
+from interlingua.extract.column import Column, Rows, Work, complain, work
 from interlingua.extract.plan import Array, batches
 from interlingua.extract.pool import join_words, pool_layers
 from interlingua.languages import Language
 
+# Tokens that are read ahead, and blocks that wait for being read.
+ROOM, BUSY = 16_000_000, 4
 AUTOCAST = {"": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -55,8 +58,6 @@ def run(
     rows: dict[Language, Rows],
     passage: Passage,
     sink: Sink,
-    *,
-    kept: dict[Language, dict[int, Reading]],
     progress: Callable[[int], None],
 ) -> None:
     """Every block of every language that is not done. `progress` is called with the number of rows just finished."""
@@ -66,48 +67,78 @@ def run(
         for block in range(-(-len(rows[lang]) // passage.block))
         if not sink.done(lang, block)
     ]
-    skipped = sum(map(len, rows.values())) - sum(_size(rows[lang], block, passage.block) for lang, block in todo)
-    progress(skipped)
+    progress(sum(map(len, rows.values())) - sum(_size(rows[lang], block, passage.block) for lang, block in todo))
     budget = passage.budget
-    with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(1) as reader:
+    with ThreadPoolExecutor(1) as writer, _Reader(columns, rows, todo, passage.block) as reader:
         pending: Future[None] | None = None
-        try:
-            for lang, block, ready in _ahead(reader, todo, columns, rows, passage.block, kept):
-                vectors, budget = _fitting(ready, passage, budget, progress)
-                facts = {} if budget == passage.budget else {"budget": budget}
-                if pending is not None:
-                    pending.result()
-                pending = writer.submit(sink.take(lang, block, vectors, **facts))
+
+        def count(n: int) -> None:
+            reader.look()
+            progress(n)
+
+        for lang, block in todo:
+            vectors, budget = _fitting(reader.next(), passage, budget, count)
+            facts = {} if budget == passage.budget else {"budget": budget}
             if pending is not None:
                 pending.result()
-        finally:
-            reader.shutdown(wait=False, cancel_futures=True)
+            pending = writer.submit(sink.take(lang, block, vectors, **facts))
+        if pending is not None:
+            pending.result()
+
+
+class _Reader:
+    """Tokenises blocks in a thread of its own, as far ahead of the network as there is room.
+
+    Tokenising is far faster than the network, so a sentence that cannot be read is found within moments, not when its
+    turn comes.
+    """
+
+    def __init__(
+        self,
+        columns: dict[Language, Column],
+        rows: dict[Language, Rows],
+        todo: list[tuple[Language, int]],
+        size: int,
+    ) -> None:
+        self._columns, self._rows, self._size = columns, rows, size
+        self._todo = iter(todo)
+        self._thread = ThreadPoolExecutor(1)
+        self._waiting: deque[Future[Work]] = deque()
+
+    def __enter__(self) -> Self:
+        self.look()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _read(self, lang: Language, block: int) -> Work:
+        first, stop = self._rows[lang].sentences(block, self._size)
+        return work(
+            self._columns[lang], self._rows[lang], self._columns[lang].read(first, stop), first, block, self._size
+        )
+
+    def look(self) -> None:
+        """Keep the thread busy while there is room; an error where it found a sentence that cannot be read."""
+        ready = [future.result().reading for future in self._waiting if future.done()]
+        if any(reading.faulty for reading in ready):
+            # Tokenizers are for one thread at a time.
+            self._thread.shutdown(wait=True, cancel_futures=True)
+            complain(self._columns.values())
+        room = ROOM - sum(len(reading.tokens.ids) for reading in ready)
+        while room > 0 and len(self._waiting) - len(ready) < BUSY and (following := next(self._todo, None)):
+            self._waiting.append(self._thread.submit(self._read, *following))
+
+    def next(self) -> Work:
+        """The next block."""
+        self.look()
+        self._waiting[0].result()
+        self.look()
+        return self._waiting.popleft().result()
 
 
 def _size(rows: Rows, block: int, size: int) -> int:
     return min((block + 1) * size, len(rows)) - block * size
-
-
-def _ahead(
-    reader: ThreadPoolExecutor,
-    todo: list[tuple[Language, int]],
-    columns: dict[Language, Column],
-    rows: dict[Language, Rows],
-    size: int,
-    kept: dict[Language, dict[int, Reading]],
-) -> Iterator[tuple[Language, int, Work]]:
-    """The work of each block, tokenised while the block before it is computed."""
-
-    def prepare(lang: Language, block: int) -> Work:
-        first, stop = rows[lang].sentences(block, size)
-        reading = kept[lang].pop(first, None)
-        return work(columns[lang], rows[lang], reading or columns[lang].read(first, stop), first, block, size)
-
-    waiting: Future[Work] | None = None
-    for number, (lang, block) in enumerate(todo):
-        ready = waiting.result() if waiting is not None else prepare(lang, block)
-        waiting = reader.submit(prepare, *todo[number + 1]) if number + 1 < len(todo) else None
-        yield lang, block, ready
 
 
 def _fitting(ready: Work, passage: Passage, budget: int, progress: Callable[[int], None]) -> tuple[torch.Tensor, int]:

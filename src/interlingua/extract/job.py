@@ -1,4 +1,4 @@
-"""An extraction whose corpus has been read: into memory, or into a store that can be gone on with."""
+"""An extraction: into memory, or into a store that can be gone on with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 
 from interlingua import __version__
 from interlingua.errors import InputError
-from interlingua.extract.column import Column, Reading, Rows
+from interlingua.extract.column import Column, Rows
 from interlingua.extract.forward import NonFiniteError, Passage, Sink, leaving, require_finite, run
 from interlingua.extract.options import SENTENCE, TYPE, Extraction, Progress
 from interlingua.extract.plan import Array
@@ -40,7 +40,7 @@ def environment(columns: dict[Language, Column]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Job:
-    """An extraction whose corpus has been read."""
+    """An extraction whose rows are known."""
 
     columns: dict[Language, Column]
     rows: dict[Language, Rows]
@@ -62,7 +62,7 @@ class Job:
         layers = self.columns[lang].model.layers
         return len(layers), len(self.rows[lang]), layers.width
 
-    def run(self, sink: Sink, kept: dict[Language, dict[int, Reading]], budget: int, progress: Progress) -> None:
+    def run(self, sink: Sink, budget: int, progress: Progress) -> None:
         """Everything that the sink has not."""
         total, done = sum(map(len, self.rows.values())), 0
 
@@ -73,20 +73,18 @@ class Job:
 
         how = self.how
         passage = Passage(how.pooling, how.autocast, how.dtype if how.level != TYPE else "float32", how.block, budget)
-        run(self.columns, self.rows, passage, sink, kept=kept, progress=count)
+        run(self.columns, self.rows, passage, sink, count)
 
-    def held(
-        self, kept: dict[Language, dict[int, Reading]], progress: Progress
-    ) -> Representations | WordRepresentations:
+    def held(self, progress: Progress) -> Representations | WordRepresentations:
         """Extract into memory."""
         if self.how.level == TYPE:
             tally = Tally(self.columns, self.rows, self.how.block, self.check)
             means: dict[Language, Array] = {}
             tally.finished = lambda lang, found: means.update({lang: self._cast(found)})
-            self.run(tally, kept, self.how.budget, progress)
+            self.run(tally, self.how.budget, progress)
             return WordRepresentations({lang: means[lang] for lang in self.columns}, self.signature, tally.labels)
         arrays = {lang: np.empty(self.shape(lang), self.how.dtype) for lang in self.columns}
-        self.run(_Held(arrays, self), kept, self.how.budget, progress)
+        self.run(_Held(arrays, self), self.how.budget, progress)
         if self.how.level == SENTENCE:
             return Representations(arrays, self.signature, self.ids)
         labels = {lang: found.labels for lang, found in self.rows.items() if found.labels is not None}
@@ -118,9 +116,7 @@ class Job:
     def _cast(self, means: Array) -> Array:
         return means.astype(self.how.dtype, copy=False)
 
-    def stored(
-        self, path: Path, kept: dict[Language, dict[int, Reading]], progress: Progress
-    ) -> Representations | WordRepresentations:
+    def stored(self, path: Path, progress: Progress) -> Representations | WordRepresentations:
         """Extract into a store, or go on with one."""
         tally = Tally(self.columns, self.rows, self.how.block, self.check) if self.how.level == TYPE else None
         words = {lang: found.labels for lang, found in self.rows.items() if found.labels is not None}
@@ -130,9 +126,9 @@ class Job:
         # Once memory ran out, later blocks keep to the smaller budget, after a kill too.
         budget = min([self.how.budget, *(entry.get("budget", self.how.budget) for entry in store.done.values())])
         if tally is None:
-            self.run(_Stored(store, self), kept, budget, progress)
+            self.run(_Stored(store, self), budget, progress)
         else:
-            self._stored_types(store, tally, kept, budget, progress)
+            self._stored_types(store, tally, budget, progress)
         return store.representations()
 
     def _store(
@@ -146,7 +142,6 @@ class Job:
             dtype=self.how.dtype,
             block=self.how.block,
             budget=self.how.budget,
-            lengths={lang: found.lengths for lang, found in self.rows.items()},
             ids=self.ids,
             labels=labels,
         )
@@ -154,9 +149,7 @@ class Job:
         store.verify()
         return store
 
-    def _stored_types(
-        self, store: Store, tally: Tally, kept: dict[Language, dict[int, Reading]], budget: int, progress: Progress
-    ) -> None:
+    def _stored_types(self, store: Store, tally: Tally, budget: int, progress: Progress) -> None:
         size = self.how.block
 
         def blocks(lang: Language) -> range:
@@ -170,7 +163,7 @@ class Job:
 
         tally.finished = keep
         tally.resume(store.path, lambda lang: all((str(lang), block) in store.done for block in blocks(lang)))
-        self.run(tally, kept, budget, progress)
+        self.run(tally, budget, progress)
 
 
 @dataclass(frozen=True)

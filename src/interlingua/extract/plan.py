@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from interlingua.errors import InputError
 from interlingua.languages import Language
 from interlingua.models import Model
 from interlingua.models.codes import speak
@@ -101,27 +100,12 @@ def started(model: Model, tokens: Tokens) -> Tokens:
     )
 
 
-def check_tokens(model: Model, lang: Language, tokens: Tokens, *, first_row: int, truncate: bool, words: bool) -> None:
-    """An error that counts sentences longer than the model takes or, unless `words` are asked for, without content."""
-    if not words:
-        before = np.concatenate([[0], np.cumsum(tokens.content)])
-        empty = first_row + 1 + np.flatnonzero(np.diff(before[tokens.starts]) == 0)
-        if len(empty):
-            raise InputError(
-                f"{lang}: {_rows(empty)} without any token for {model.name}: remove or fill them in every language"
-            )
-    if model.limit is not None and not truncate:
-        long = first_row + 1 + np.flatnonzero(tokens.lengths > model.limit)
-        if len(long):
-            raise InputError(
-                f"{lang}: {_rows(long)} longer than the {model.limit} tokens {model.name} takes: "
-                "truncate=True (--truncate) cuts them"
-            )
-
-
-def _rows(rows: Array) -> str:
-    shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
-    return f"{len(rows)} sentence{'s' if len(rows) > 1 else ''} (row {shown}) {'are' if len(rows) > 1 else 'is'}"
+def faults(model: Model, tokens: Tokens, *, truncate: bool, words: bool) -> tuple[Array, Array]:
+    """Which sentences have no content (which is no fault where `words` are asked for), and which are too long."""
+    before = np.concatenate([[0], np.cumsum(tokens.content)])
+    empty = np.diff(before[tokens.starts]) == 0
+    limit = np.inf if truncate or model.limit is None else model.limit
+    return np.flatnonzero(empty & (not words)), np.flatnonzero(tokens.lengths > limit)
 
 
 @dataclass(frozen=True)

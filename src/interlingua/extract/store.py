@@ -6,11 +6,10 @@ flipped bit or a cut file is found when it is read, and `verify` takes such bloc
 redone.
 
     reps.zarr/
-      zarr.json          the signature, and how the work was planned
+      zarr.json          the signature; and the plan: rows in a block, tokens in a batch, from which the batches follow
       commits.jsonl      which blocks are done
       en/, fr/, ...      arrays (layer, row, neuron)
       labels/            what the rows are: ids; or words, places, counts
-      plan/              the number of tokens of every sentence, from which the batches follow
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ class Contents:
     # rows in a block
     block: int
     budget: int
-    lengths: Mapping[Language, Array]
     ids: Sequence[str] = ()
     labels: Mapping[Language, Labels] | None = None
 
@@ -71,16 +69,20 @@ class Store:
             group = _zarr().open_group(path, mode="r+")
             if "interlingua" not in group.attrs:
                 raise InputError(f"{path} is a Zarr group of something else: choose another place")
-            if "signature" in group.attrs:
-                store = cls(path, group)
+            store = cls(path, group) if "signature" in group.attrs else None
+            if store is not None and store.holds_anything():
                 store.require(contents.signature)
                 store.sweep()
                 return store
-            # Its making was interrupted before anything was computed.
+            # Nothing has been computed for it yet: nothing is lost, whatever it was meant for.
             shutil.rmtree(path)
         if path.exists() and any(path.iterdir()):
             raise InputError(f"{path} is there and is no store of representations: choose another place")
         return cls(path, _make(path, contents))
+
+    def holds_anything(self) -> bool:
+        """Whether something has been computed and kept."""
+        return (self.path / LOG).exists() or any(self.path.glob("tally.*.npy"))
 
     @property
     def plan(self) -> dict[str, int]:
@@ -205,8 +207,6 @@ def _make(path: Path, contents: Contents) -> Any:
     group = _zarr().open_group(path, mode="w", zarr_format=3, attributes={"interlingua": VERSION})
     for lang, shape in contents.shapes.items():
         _array(group, str(lang), shape, (1, min(contents.block, shape[1]), shape[2]), contents.dtype, float("nan"))
-    for lang, lengths in contents.lengths.items():
-        _save(group, f"plan/{lang}", lengths)
     if contents.labels is None:
         _save(group, "labels/ids", _pack(contents.ids))
     for lang, labels in (contents.labels or {}).items():
@@ -278,7 +278,9 @@ def plan_of(path: Path) -> dict[str, int] | None:
     if not (path / "zarr.json").exists():
         return None
     group = _zarr().open_group(path, mode="r")
-    return Store(path, group).plan if "signature" in group.attrs else None
+    if "signature" not in group.attrs or not (store := Store(path, group)).holds_anything():
+        return None
+    return store.plan
 
 
 @contextmanager
