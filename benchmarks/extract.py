@@ -29,7 +29,7 @@ from interlingua.extract.plan import batches
 from interlingua.models.load import wrap
 
 
-def make_tokenizer(texts, size=8_000, sample=4_000):
+def make_tokenizer(texts, size=8_000, sample=1_000):
     """A unigram tokenizer of XLM-R's kind, learnt from the text itself."""
     core = Tokenizer(models.Unigram())
     core.normalizer = normalizers.NFKC()
@@ -66,7 +66,7 @@ def bare(model, corpus, options):
             first, stop = rows.sentences(block, how.block)
             job = work(column, rows, column.read(first, stop), first, block, how.block)
             for batch in batches(job.lengths, how.budget):
-                inputs, _, _ = job.inputs(batch.rows)
+                inputs, _ = job.inputs(batch.rows)
                 ready.append({key: value.to(model.device) for key, value in inputs.items()})
 
     def run():

@@ -183,15 +183,15 @@ class Work:
         """Tokens of the chosen sentences."""
         return self.reading.lengths[self.chosen]
 
-    def inputs(self, rows: Array) -> tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]:
-        """What the network takes for some of the chosen sentences; and which tokens are content, and there at all."""
+    def inputs(self, rows: Array) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+        """What the network takes for some of the chosen sentences; and which tokens are content."""
         pad = self.column.model.tokenizer.pad_token_id
         ids, present, content = collate(self.reading.tokens, self.chosen[rows], pad)
         if self.reading.encoder is None:
-            return {"input_ids": ids, "attention_mask": present}, content, present
+            return {"input_ids": ids, "attention_mask": present}, content
         source, there, _ = collate(self.reading.encoder, self.chosen[rows], pad)
         batch = {"input_ids": source, "attention_mask": there}
-        return {**batch, "decoder_input_ids": ids, "decoder_attention_mask": present}, content, present
+        return {**batch, "decoder_input_ids": ids, "decoder_attention_mask": present}, content
 
     def joining(self, rows: Array, length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, Array]:
         """Weights (sentences, slots, tokens) for some sentences; and sentence, slot and row of every word in them."""

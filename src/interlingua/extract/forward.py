@@ -175,12 +175,14 @@ def compute(ready: Work, passage: Passage, budget: int, progress: Callable[[int]
     dtype = getattr(torch, passage.dtype)
     result = torch.empty((len(model.layers), ready.size, model.layers.width), dtype=dtype, device=device)
     for batch in batches(ready.lengths, budget):
-        inputs, content, present = ready.inputs(batch.rows)
+        inputs, content = ready.inputs(batch.rows)
+        moved = {key: _moved(value, device) for key, value in inputs.items()}
         with torch.autocast(device.type, dtype=kind, enabled=kind is not None):
-            states = model.hidden_states({key: _moved(value, device) for key, value in inputs.items()})
+            states = model.hidden_states(moved)
         if ready.members is None:
             row = batch.rows
-            vectors = pool_layers(passage.pooling, states, _moved(content, device), _moved(present, device))
+            present = moved["decoder_attention_mask" if model.feeds_decoder else "attention_mask"]
+            vectors = pool_layers(passage.pooling, states, _moved(content, device), present)
         else:
             *joining, row = ready.joining(batch.rows, content.shape[1])
             vectors = join_words(states, *(_moved(value, device) for value in joining))
@@ -195,29 +197,29 @@ def _moved(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
-def leaving(vectors: torch.Tensor) -> Callable[[], Array]:
-    """Start copying vectors off their device; the function returned waits until they are there."""
+def leaving(vectors: torch.Tensor) -> Callable[[], tuple[Array, bool]]:
+    """Start copying vectors off their device; the function returned waits for them, and says whether all are finite."""
     if vectors.device.type != "cuda":
-        return lambda: np.asarray(vectors.cpu().numpy())
+        return lambda: (array := vectors.cpu().numpy(), bool(np.isfinite(array).all()))
     host = torch.empty(vectors.shape, dtype=vectors.dtype, pin_memory=True)
+    finite = torch.empty((), dtype=torch.bool, pin_memory=True)
     host.copy_(vectors, non_blocking=True)
+    finite.copy_(torch.isfinite(vectors).all(), non_blocking=True)
     arrived: Any = torch.cuda.Event()  # type: ignore[no-untyped-call]
     arrived.record()
 
-    def wait() -> Array:
+    def wait() -> tuple[Array, bool]:
         arrived.synchronize()
-        return np.asarray(host.numpy())
+        return host.numpy(), bool(finite)
 
     return wait
 
 
-def require_finite(column: Column, rows: Rows, start: int, vectors: Array, ids: tuple[str, ...]) -> None:
-    """An error that names model, layer and sentence where a vector is not made of numbers."""
-    if np.isfinite(vectors).all():
-        return
+def not_finite(column: Column, rows: Rows, start: int, vectors: Array, ids: tuple[str, ...]) -> NonFiniteError:
+    """An error that names the model, the layer and the sentence of the first vector that is not made of numbers."""
     layer, row, _ = (int(i) for i in np.argwhere(~np.isfinite(vectors))[0])
     sentence = int(np.searchsorted(rows.before, start + row, side="right")) - 1
-    raise NonFiniteError(
+    return NonFiniteError(
         f"{column.model.name}, {column.model.layers.describe(layer)}: not a finite number for {column.lang} sentence "
         f"{ids[sentence]}: {column.texts[sentence][:60]!r} (half precision? load, cast and store in float32)"
     )

@@ -14,7 +14,7 @@ import torch
 from interlingua import __version__
 from interlingua.errors import InputError
 from interlingua.extract.column import Column, Rows
-from interlingua.extract.forward import NonFiniteError, Passage, Sink, leaving, require_finite, run
+from interlingua.extract.forward import NonFiniteError, Passage, Sink, leaving, not_finite, run
 from interlingua.extract.options import SENTENCE, TYPE, Extraction, Progress
 from interlingua.extract.plan import Array
 from interlingua.extract.store import Contents, Store, writing
@@ -53,9 +53,9 @@ class Job:
         """The corpus's own ids, or the numbers of the sentences."""
         return getattr(self.corpus, "ids", ()) or tuple(map(str, range(1, 1 + max(map(len, self.columns.values())))))
 
-    def check(self, lang: Language, start: int, vectors: Array) -> None:
-        """An error where a vector is not made of numbers."""
-        require_finite(self.columns[lang], self.rows[lang], start, vectors, self.ids)
+    def blame(self, lang: Language, start: int, vectors: Array) -> NonFiniteError:
+        """The error for vectors from row `start` on that are not all made of numbers."""
+        return not_finite(self.columns[lang], self.rows[lang], start, vectors, self.ids)
 
     def shape(self, lang: Language) -> tuple[int, int, int]:
         """Layers, rows and neurons of a language."""
@@ -78,7 +78,7 @@ class Job:
     def held(self, progress: Progress) -> Representations | WordRepresentations:
         """Extract into memory."""
         if self.how.level == TYPE:
-            tally = Tally(self.columns, self.rows, self.how.block, self.check)
+            tally = Tally(self.columns, self.rows, self.how.block, self.blame)
             means: dict[Language, Array] = {}
             tally.finished = lambda lang, found: means.update({lang: self._cast(found)})
             self.run(tally, self.how.budget, progress)
@@ -118,7 +118,7 @@ class Job:
 
     def stored(self, path: Path, progress: Progress) -> Representations | WordRepresentations:
         """Extract into a store, or go on with one."""
-        tally = Tally(self.columns, self.rows, self.how.block, self.check) if self.how.level == TYPE else None
+        tally = Tally(self.columns, self.rows, self.how.block, self.blame) if self.how.level == TYPE else None
         words = {lang: found.labels for lang, found in self.rows.items() if found.labels is not None}
         shapes = {lang: tally.shape(lang) if tally else self.shape(lang) for lang in self.columns}
         labels = None if self.how.level == SENTENCE else tally.labels if tally else words
@@ -180,8 +180,9 @@ class _Held:
         arrived, start = leaving(vectors), block * self.job.how.block
 
         def keep() -> None:
-            found = arrived()
-            self.job.check(lang, start, found)
+            found, finite = arrived()
+            if not finite:
+                raise self.job.blame(lang, start, found)
             self.arrays[lang][:, start : start + found.shape[1]] = found
 
         return keep
@@ -201,8 +202,9 @@ class _Stored:
         arrived = leaving(vectors)
 
         def keep() -> None:
-            found = arrived()
-            self.job.check(lang, block * self.job.how.block, found)
+            found, finite = arrived()
+            if not finite:
+                raise self.job.blame(lang, block * self.job.how.block, found)
             self.store.write(lang, block, found, **facts)
 
         return keep

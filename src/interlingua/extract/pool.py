@@ -65,11 +65,16 @@ MIXED = "mixed"
 def pool_layers(name: str, states: Sequence[Tensor], content_bt: Tensor, present_bt: Tensor) -> Tensor:
     """All layers at once: vectors of shape (layers, sentences, neurons)."""
     if name == MIXED:
-        below = [pool_mean(h, content_bt, present_bt) for h in states[:-1]]
-        return torch.stack([*below, pool_first(states[-1], content_bt, present_bt)])
+        below = pool_layers("mean", states[:-1], content_bt, present_bt)
+        return torch.cat([below, pool_layers("first", states[-1:], content_bt, present_bt)])
     if name not in POOLINGS:
         raise UnknownNameError("pooling", name, [*POOLINGS, MIXED])
-    return torch.stack([POOLINGS[name](h, content_bt, present_bt) for h in states])
+    pool, n = POOLINGS[name], len(states)
+    if states[0].is_cuda:
+        # As one tall batch: a few large kernels where a layer at a time would be many small ones.
+        tall = pool(torch.cat(tuple(states)), content_bt.repeat(n, 1), present_bt.repeat(n, 1))
+        return tall.reshape(n, -1, tall.shape[-1])
+    return torch.stack([pool(h, content_bt, present_bt) for h in states])
 
 
 def join_words(states: Sequence[Tensor], weights_bwt: Tensor, sentence_k: Tensor, slot_k: Tensor) -> Tensor:

@@ -33,10 +33,10 @@ class Tally:
         columns: dict[Language, Column],
         rows: dict[Language, Rows],
         block: int,
-        check: Callable[[Language, int, Array], None],
+        blame: Callable[[Language, int, Array], Exception],
     ) -> None:
         self._block = block
-        self._check = check
+        self._blame = blame
         self._folder: Path | None = None
         self._saved_at = time.monotonic()
         self._last = {lang: -(-len(r) // block) - 1 for lang, r in rows.items()}
@@ -82,7 +82,7 @@ class Tally:
             self._sums[lang] = sums
         start = block * self._block
         if not bool(torch.isfinite(vectors).all()):
-            self._check(lang, start, vectors.cpu().numpy())
+            raise self._blame(lang, start, vectors.cpu().numpy())
         types = torch.from_numpy(self._types[lang][start : start + vectors.shape[1]]).to(vectors.device)
         added = vectors.permute(1, 0, 2).to(torch.float64)
         # Each adds in a fixed order where it is used: index_add_ not on a GPU, index_put_ not on a CPU.
