@@ -72,6 +72,7 @@ def tokenise(
         add_special_tokens=True,
         return_special_tokens_mask=True,
         return_attention_mask=False,
+        return_token_type_ids=False,
         return_offsets_mapping=offsets,
         truncation=truncate and limit is not None,
         max_length=limit if truncate else None,
