@@ -102,6 +102,7 @@ def test_the_cost_is_told_and_nothing_computed(cli, folder, tmp_path):
         (("--corpus", "everyday", "--langs", "en", "--out", "r", "--dtype", "int8"), "dtype 'int8' is none of"),
         (("--corpus", "everyday", "--langs", "en", "--out", "r", "--stack", "decoder"), "is a single encoder"),
         (("--corpus", "everyday-nli", "--langs", "en", "--out", "r", "--level", "word"), "no words can be read from"),
+        (("--corpus", "everyday", "--out", "r", "--random", "--random-except", "en"), "leave out --random"),
         (("--corpus", "everyday", "--langs", "en", "--out", "r", "--adapter", "nowhere"), "the adapter nowhere cannot be loaded"),
     ],
 )  # fmt: skip

@@ -74,6 +74,35 @@ def test_old_weight_files_are_read_and_never_unpickled_in_full(tokenizer, tmp_pa
     with pytest.raises(InputError, match="holds a pickle that is more than weights: pass trust_pickle=True only"):
         load_model(tmp_path / "model", device="cpu")
     assert not (tmp_path / "ran").exists()
+    torch.save({**network.state_dict(), "x": Evil(tmp_path / "ran")}, tmp_path / "model" / "pytorch_model.bin")
+    assert load_model(tmp_path / "model", device="cpu", trust_pickle=True).weights == weights
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("damage", ["cut", "shape"])
+def test_broken_weights_are_one_error(folder, damage):
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-100])
+    else:
+        weights = load_file(path)
+        weights["encoder.layer.0.output.dense.bias"] = torch.zeros(3)
+        save_file(weights, path, metadata={"format": "pt"})
+    with pytest.raises(DataNotFoundError, match="cannot be loaded"):
+        load_model(folder, device="cpu")
+
+
+def test_loading_leaves_random_numbers_and_training_alone(folder):
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    random_others(load_model(folder, device="cpu", random=True, seed=7), "en")
+    assert torch.equal(torch.rand(3), expected)
+    network = tiny.network("bert").train()
+    model = wrap(network, tiny.tokenizer(), name="bert")
+    np.testing.assert_array_equal(extract(model, CORPUS)["en"], extract(model, CORPUS)["en"])
 
 
 def test_weights_that_a_checkpoint_lacks_are_not_drawn_at_random_in_silence(folder):
@@ -128,6 +157,36 @@ def test_adapters_are_merged(folder, tmp_path):
     with torch.no_grad():
         states = adapted.base_model.model.eval()(**text, output_hidden_states=True).hidden_states
     np.testing.assert_allclose(reps["en", 3][0], states[3][0, 1:-1].mean(0).numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize(("family", "task"), [("bert", hf.AutoModelForMaskedLM), ("llama", hf.AutoModelForCausalLM)])
+def test_adapters_that_were_trained_on_a_task(tokenizer, tmp_path, family, task):
+    import peft
+
+    tiny.network(family).save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    names = {"bert": ["query", "value"], "llama": ["q_proj", "v_proj"]}[family]
+    torch.manual_seed(0)
+    trained = task.from_pretrained(tmp_path / "model")
+    adapted = peft.get_peft_model(trained, peft.LoraConfig(r=2, target_modules=names, init_lora_weights=False))
+    adapted.save_pretrained(tmp_path / "lora")
+    reps = extract(load_model(tmp_path / "model", device="cpu", adapter=tmp_path / "lora"), CORPUS)
+    text = tokenizer(CORPUS["en"][0], return_tensors="pt")
+    text.pop("token_type_ids", None)
+    with torch.no_grad():
+        states = adapted.base_model.model.eval()(**text, output_hidden_states=True).hidden_states
+    np.testing.assert_allclose(reps["en", 3][0], states[3][0, 1:-1].mean(0).numpy(), atol=1e-5)
+
+
+def test_an_adapter_for_another_network(folder, tmp_path):
+    import peft
+
+    other = peft.get_peft_model(tiny.network("bert"), peft.LoraConfig(r=2, target_modules=["query"]))
+    other.save_pretrained(tmp_path / "lora")
+    config = tmp_path / "lora" / "adapter_config.json"
+    config.write_text(config.read_text().replace('"query"', '"value"'))
+    with pytest.raises(InputError, match="was made for another network: it has nothing for 6 of the places"):
+        load_model(folder, device="cpu", adapter=tmp_path / "lora")
 
 
 def test_the_attention_implementation_is_chosen(folder):
@@ -208,7 +267,8 @@ class TestLanguageCodes:
         network = tiny.network("mbart", len(tokenizer))
         corpus = il.ParallelCorpus.from_texts({tag: ["a b", "c"] for tag in ("en", "fr", "wo")})
         reps = extract(wrap(network, tokenizer, name="mbart", stack=stack), corpus)
-        assert reps.signature["language_codes"] == {"en": "en_XX", "fr": "fr_XX", "wo": None}
+        assert reps.signature["language_codes"] == {"en": "en_XX", "fr": "fr_XX", "wo": "en_XX (no code for wo)"}
+        np.testing.assert_array_equal(reps["wo"], reps["en"])
         assert not np.allclose(reps["en", 2], reps["fr", 2], atol=1e-4)
         tokenizer.src_lang = tokenizer.tgt_lang = "fr_XX"
         ids = tokenizer("a b").input_ids
@@ -235,6 +295,22 @@ class TestSignature:
             == wrap(model.network, model.tokenizer, name="x").tokenization
             == before
         )
+
+    def test_another_configuration_is_another_signature(self, tokenizer, tmp_path):
+        networks = [tiny.network("bert") for _ in range(2)]
+        networks[1].config.num_attention_heads = 4
+        one, two = (wrap(network, tokenizer, name="bert") for network in networks)
+        assert one.weights == two.weights
+        assert one.signature() != two.signature()
+
+    def test_two_stacks_of_one_network_are_two(self, tokenizer):
+        network = tiny.network("mt5")
+        both = {tag: wrap(network, tokenizer, name="mt5", stack=s) for tag, s in (("en", "encoder"), ("ar", "decoder"))}
+        found = extract(PerLanguage.by_tag(both), CORPUS.languages("en", "ar")).signature
+        assert found["one_network"] is False
+        assert found["model"]["ar"]["stack"] == "decoder"
+        twice = {tag: wrap(network, tokenizer, name="mt5") for tag in ("en", "ar")}
+        assert extract(PerLanguage.by_tag(twice), CORPUS.languages("en", "ar")).signature["one_network"] is True
 
     def test_no_path_is_in_it(self, folder):
         assert str(folder.parent) not in str(extract(load_model(folder, device="cpu"), CORPUS).signature)

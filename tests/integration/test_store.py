@@ -116,49 +116,6 @@ def test_a_full_disk_is_said_and_the_run_goes_on_after(bert, tmp_path, monkeypat
     np.testing.assert_array_equal(resumed["zh"], extract(bert, CORPUS, block=5)["zh"])
 
 
-SCRIPT = """
-import sys
-sys.path.insert(0, {folder!r})
-import tiny, torch
-import interlingua as il
-from interlingua.extract import extract
-from interlingua.models.load import Model, wrap
-torch.set_num_threads(1)
-model = wrap(tiny.network("bert"), tiny.tokenizer(), name="tiny-bert")
-print("ready", flush=True)
-extract(model, il.parallel("everyday", "en", "ar", "zh"), out=sys.argv[1], block=8, budget=512)
-"""
-
-
-def test_a_run_that_is_killed_goes_on_to_the_same_bytes(tmp_path):
-    """kill -9 at random moments, again and again, then once to the end: the store equals an unbroken one."""
-    script = tmp_path / "run.py"
-    script.write_text(SCRIPT.format(folder=str(Path(tiny.__file__).parent)))
-
-    def start(place):
-        process = subprocess.Popen([sys.executable, script, str(place)], stdout=subprocess.PIPE, text=True)
-        assert process.stdout.readline() == "ready\n"
-        return process
-
-    def finish(place):
-        process = start(place)
-        process.communicate(timeout=120)
-        return process.returncode
-
-    assert finish(tmp_path / "whole") == 0
-    rng = np.random.default_rng(11)
-    killed = 0
-    for _ in range(5):
-        process = start(tmp_path / "broken")
-        time.sleep(float(rng.uniform(0.02, 0.35)))
-        process.send_signal(signal.SIGKILL)
-        process.stdout.close()
-        killed += process.wait() == -signal.SIGKILL
-    assert killed >= 3
-    assert finish(tmp_path / "broken") == 0
-    assert tree(tmp_path / "broken") == tree(tmp_path / "whole")
-
-
 def test_a_damaged_chunk_is_an_error_where_it_is_read(bert, tmp_path):
     extract(bert, CORPUS, out=tmp_path / "r")
     chunk = tmp_path / "r" / "ar" / "c" / "2" / "0" / "0"
@@ -169,13 +126,65 @@ def test_a_damaged_chunk_is_an_error_where_it_is_read(bert, tmp_path):
         reps["ar", 2]
 
 
-def test_a_store_that_was_half_made_is_made_anew(bert, tmp_path):
-    group = zarr.open_group(tmp_path / "r", mode="w", zarr_format=3, attributes={"interlingua": 1})
-    group.create_array("en", shape=(1, 1), dtype="float32")
-    with pytest.raises(FormatError, match="is no finished store"):
-        open_store(tmp_path / "r")
-    assert len(extract(bert, CORPUS, out=tmp_path / "r")) == 12
-    assert open_store(tmp_path / "r")["en", 0].shape == (12, 16)
+def test_a_store_appears_whole_or_not_at_all(bert, tmp_path, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("interlingua.extract.store._write_labels", killed)
+    with pytest.raises(KeyboardInterrupt):
+        extract(bert, CORPUS, out=tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+    assert (tmp_path / "r.new").exists()
+    monkeypatch.undo()
+    extract(bert, CORPUS, out=tmp_path / "r")
+    assert not (tmp_path / "r.new").exists()
+
+
+def test_a_link_to_another_disk_is_followed(bert, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "r").symlink_to(tmp_path / "disk")
+    extract(bert, CORPUS, out=tmp_path / "r")
+    assert (tmp_path / "r").is_symlink()
+    assert len(open_store(tmp_path / "r")) == len(extract(bert, CORPUS, out=tmp_path / "r")) == 12
+
+
+def test_nothing_of_the_users_is_taken_away(bert, tmp_path):
+    corpus = il.ParallelCorpus.from_texts({"en": ["word", "word " * 600]})
+    with pytest.raises(InputError, match="truncate=True"):
+        extract(bert, corpus, out=tmp_path / "r")
+    (tmp_path / "r" / "notes.txt").write_text("precious")
+    with pytest.raises(InputError, match="is no store of representations: choose another place"):
+        extract(bert, corpus, out=tmp_path / "r", truncate=True)
+    assert (tmp_path / "r" / "notes.txt").read_text() == "precious"
+
+
+def test_damaged_labels_are_found_and_written_again(bert, tmp_path):
+    for level in ("sentence", "word"):
+        out = tmp_path / level
+        whole = extract(bert, CORPUS, level=level, out=out)
+        chunk = next(p for p in (out / "labels").rglob("*") if p.is_file() and "c" in p.relative_to(out).parts)
+        data = bytearray(chunk.read_bytes())
+        data[3] ^= 1
+        chunk.write_bytes(bytes(data))
+        with pytest.raises(FormatError, match="damaged labels"):
+            open_store(out)
+        extract(bert, CORPUS, level=level, out=out)
+        if level == "sentence":
+            assert open_store(out).ids == whole.ids
+        else:
+            assert open_store(out).words("zh") == whole.words("zh")
+
+
+def test_another_machine_leaves_a_trace(bert, tmp_path, monkeypatch):
+    extract(bert, CORPUS, out=tmp_path / "r", block=5)
+    before = (tmp_path / "r" / "commits.jsonl").read_text()
+    extract(bert, CORPUS, out=tmp_path / "r")
+    assert (tmp_path / "r" / "commits.jsonl").read_text() == before
+    monkeypatch.setattr(torch, "__version__", "99.0")
+    extract(bert, CORPUS, out=tmp_path / "r")
+    last = json.loads((tmp_path / "r" / "commits.jsonl").read_text().splitlines()[-1])
+    assert last["environment"]["torch"] == "99.0"
+    assert len(open_store(tmp_path / "r")) == 12
 
 
 def test_what_is_no_store_of_ours_is_left_alone(bert, tmp_path):
@@ -198,8 +207,9 @@ def test_blocks_that_are_missing_and_other_versions(bert, tmp_path):
     with pytest.raises(FormatError, match=r"5 blocks are missing \(ar block 1, ...\): run the extraction again"):
         open_store(tmp_path / "r")
     zarr.open_group(tmp_path / "r", mode="r+").attrs["interlingua"] = 99
-    with pytest.raises(FormatError, match="was written in version 99 of the format"):
-        open_store(tmp_path / "r")
+    for use in (open_store, lambda place: extract(bert, CORPUS, out=place)):
+        with pytest.raises(FormatError, match="was written in version 99 of the format"):
+            use(tmp_path / "r")
 
 
 def test_the_plan_is_stored_and_kept_to(bert, tmp_path):
@@ -249,10 +259,17 @@ class TestOutOfMemory:
     def test_a_resumed_run_keeps_to_what_was_found(self, bert, small, tmp_path):
         extract(bert, CORPUS.languages("en"), out=tmp_path / "r", block=6, budget=800)
         log = tmp_path / "r" / "commits.jsonl"
-        log.write_text(log.read_text().splitlines(keepends=True)[0])
+        whole = log.read_text()
+        log.write_text(whole.splitlines(keepends=True)[0])
         small.clear()
         extract(bert, CORPUS.languages("en"), out=tmp_path / "r", block=6)
         assert max(small) <= 200
+        assert log.read_text() == whole
+
+    def test_types_record_it_too(self, bert, small, tmp_path):
+        extract(bert, CORPUS, level="type", out=tmp_path / "r", budget=800)
+        log = [json.loads(line) for line in (tmp_path / "r" / "commits.jsonl").read_text().splitlines()]
+        assert {entry["budget"] for entry in log} == {200}
 
     def test_a_sentence_that_does_not_fit_alone(self, bert, small):
         corpus = il.ParallelCorpus.from_texts({"en": ["word " * 100]})
@@ -268,8 +285,57 @@ class TestOutOfMemory:
             extract(bert, CORPUS)
 
 
-def test_vectors_too_large_for_half_precision_are_not_stored_as_infinity(bert, monkeypatch):
-    real = forward.compute
-    monkeypatch.setattr(forward, "compute", lambda work, passage, *rest: (real(work, passage, *rest) + 1e6).half())
+@pytest.mark.parametrize("level", ["sentence", "word", "type", "table"])
+def test_vectors_too_large_for_half_precision_are_not_stored_as_infinity(level):
+    network = tiny.network("bert")
+    with torch.no_grad():
+        network.embeddings.word_embeddings.weight.mul_(1e7)
+        network.embeddings.LayerNorm.weight.mul_(1e6)
+    model = wrap(network, tiny.tokenizer(), name="huge")
     with pytest.raises(forward.NonFiniteError, match="store in float32"):
-        extract(bert, CORPUS, dtype="float16")
+        extract(model, CORPUS, level=level, dtype="float16")
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+import tiny, torch
+import interlingua as il
+from interlingua.extract import extract, tally
+from interlingua.models.load import wrap
+torch.set_num_threads(1)
+tally.SAVE_EVERY = 0.0
+model = wrap(tiny.network("bert"), tiny.tokenizer(), name="tiny-bert")
+print("ready", flush=True)
+extract(model, il.parallel("everyday", "en", "ar", "zh"), out=sys.argv[1], level=sys.argv[2], block={block}, budget=512)
+"""
+
+
+@pytest.mark.parametrize(("level", "block"), [("sentence", 8), ("word", 64), ("type", 64)])
+def test_a_run_that_is_killed_goes_on_to_the_same_bytes(tmp_path, level, block):
+    """kill -9 at random moments, again and again, then once to the end: the store equals an unbroken one."""
+    script = tmp_path / "run.py"
+    script.write_text(SCRIPT.format(folder=str(Path(tiny.__file__).parent), block=block))
+
+    def start(place):
+        process = subprocess.Popen([sys.executable, script, str(place), level], stdout=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    def finish(place):
+        process = start(place)
+        process.communicate(timeout=120)
+        return process.returncode
+
+    assert finish(tmp_path / "whole") == 0
+    rng = np.random.default_rng(11)
+    killed = 0
+    for _ in range(5 if level == "sentence" else 3):
+        process = start(tmp_path / "broken")
+        time.sleep(float(rng.uniform(0.02, 0.35)))
+        process.send_signal(signal.SIGKILL)
+        process.stdout.close()
+        killed += process.wait() == -signal.SIGKILL
+    assert killed >= 2
+    assert finish(tmp_path / "broken") == 0
+    assert tree(tmp_path / "broken") == tree(tmp_path / "whole")

@@ -146,6 +146,17 @@ def test_a_tokenizer_without_offsets_is_given_one_word_after_another():
             row += 1
 
 
+def test_a_letter_that_looks_like_a_mark_for_a_space_is_a_letter():
+    """Maltese writes Ġ: only byte-level tokenizers mean a space by it."""
+    tokenizer = tiny.unigram()
+    tokenizer.add_tokens(["Ġ"])
+    model = wrap(tiny.network("bert", len(tokenizer)), tokenizer, name="unigram")
+    rows = sentences(il.TaggedCorpus(language=Language.parse("mt"), words=(("Ġor",),), tags=None))[Language.parse("mt")]
+    tokens, members = tokenise_words(model, Language.parse("mt"), rows)
+    names = tokenizer.convert_ids_to_tokens(tokens.ids[members.position].tolist())
+    assert "Ġ" in names
+
+
 def test_words_the_tokenizer_drops_are_reported():
     tokenizer = tiny.wordpiece()
     model = wrap(tiny.network("bert", len(tokenizer)), tokenizer, name="wordpiece")
@@ -275,6 +286,25 @@ class TestTypes:
             open_store(tmp_path / "broken")["zh"], extract(bert, self.CORPUS, level="type", block=40)["zh"]
         )
 
+    @pytest.mark.parametrize("damage", ["flip", "cut"])
+    def test_a_damaged_saving_is_added_up_anew(self, bert, tmp_path, monkeypatch, damage):
+        monkeypatch.setattr(tally, "SAVE_EVERY", 0.0)
+        whole = extract(bert, self.CORPUS, level="type", block=40)
+
+        def stop(done, total):
+            if done > total / 3:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            extract(bert, self.CORPUS, level="type", block=40, out=tmp_path / "r", progress=stop)
+        saved = next((tmp_path / "r").glob("tally.*.npy"))
+        data = bytearray(saved.read_bytes())
+        data[-9] ^= 64
+        saved.write_bytes(bytes(data) if damage == "flip" else bytes(data[:-5]))
+        extract(bert, self.CORPUS, level="type", block=40, out=tmp_path / "r")
+        np.testing.assert_array_equal(open_store(tmp_path / "r")["en"], whole["en"])
+        assert not list((tmp_path / "r").glob("tally.*"))
+
     def test_no_word_is_left(self, bert):
         with pytest.raises(InputError, match="en: no word has a vector"):
             extract(bert, self.CORPUS, level="type", min_count=10_000)
@@ -301,6 +331,22 @@ class TestTable:
         assert len(reps.words("en")) > 10
         assert all(len(bert.tokenizer(w, add_special_tokens=False).input_ids) <= 2 for w in reps.words("en"))
         assert min(reps.counts("en")) >= 2
+        assert len(reps.dropped("en")) == 0
+
+    def test_a_decoder_has_a_table_of_its_own(self):
+        config = tiny.FAMILIES["marian"][0](400)
+        config.share_encoder_decoder_embeddings = False
+        config.tie_word_embeddings = False
+        config.decoder_vocab_size = 400
+        torch.manual_seed(0)
+        network = hf.MarianModel(config).eval()
+        model = wrap(network, tiny.tokenizer(), name="marian", stack="decoder")
+        reps = extract(model, il.parallel("everyday", "en")[:3], level="table", single=True)
+        ids = model.tokenizer(reps.words("en")[0], add_special_tokens=False).input_ids
+        names = model.tokenizer.convert_ids_to_tokens(ids)
+        own = [i for i, name in zip(ids, names, strict=True) if name.strip(MARKS)]
+        table = network.decoder.embed_tokens.weight.detach().numpy()
+        np.testing.assert_allclose(reps["en", 0][0], table[own].mean(0), atol=1e-6)
 
 
 class TestSegment:

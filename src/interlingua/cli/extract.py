@@ -42,7 +42,7 @@ def extract(
     random: Annotated[bool, typer.Option("--random", help="Draw all weights anew: a baseline.")] = False,
     random_except: Annotated[str, typer.Option(help="Random weights for all languages but this one.")] = "",
     seed: Annotated[int, typer.Option(help="The seed of random weights.", min=0)] = 0,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; the best there is by default.")] = "",
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; by default cuda where there is one.")] = "",
     dtype: Annotated[str, typer.Option(help="The network's: float32, bfloat16 or float16.")] = "float32",
     autocast: Annotated[str, typer.Option(help="Compute in bfloat16 or float16 where that is safe.")] = "",
     attention: Annotated[str, typer.Option(help="eager, sdpa, flash_attention_2.")] = "",
@@ -144,10 +144,16 @@ def _records(corpus: str, langs: tuple[Language, ...], split: str, rows: int, le
 
 
 def _models(text: str, random_except: str, loading: dict[str, Any]) -> Model | PerLanguage:
+    from interlingua.errors import InputError
     from interlingua.models import PerLanguage, load_model, random_others
 
+    if random_except and (loading["random"] or _by_language(text)):
+        raise InputError(
+            "--random-except is for one model with its own weights: leave out --random, and name one model"
+        )
     if named := _by_language(text):
-        return PerLanguage.by_tag({tag: load_model(name, **loading) for tag, name in named.items()})
+        loaded = {name: load_model(name, **loading) for name in dict.fromkeys(named.values())}
+        return PerLanguage.by_tag({tag: loaded[name] for tag, name in named.items()})
     model = load_model(text, **loading)
     return random_others(model, random_except, seed=loading["seed"]) if random_except else model
 

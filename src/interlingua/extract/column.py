@@ -56,7 +56,7 @@ class Column:
             encoder = tokenise(self.model, lang, self.encoder[first:stop], truncate=self.truncate)
         found = faults(self.model, tokens, truncate=self.truncate, words=self.words is not None)
         if encoder is not None:
-            more = faults(self.model, encoder, truncate=self.truncate, words=False)
+            more = faults(self.model, encoder, truncate=self.truncate, words=self.words is not None)
             found = np.union1d(found[0], more[0]), np.union1d(found[1], more[1])
         return Reading(tokens, encoder, members, found)
 

@@ -56,7 +56,7 @@ def _of(column: Column, rows: Rows, how: Extraction) -> Cost:
     vectors = len(types_of(rows)[0]) if how.level == TYPE else len(rows)
     padded = flops = count = 0
     lengths_of = _lengths(column)
-    weights = _weights(column.model)
+    weights, looks = _weights(column.model), _attentions(column.model)
     for block in range(-(-len(rows) // how.block)):
         first, stop = rows.sentences(block, how.block)
         lengths = lengths_of[first:stop]
@@ -66,7 +66,7 @@ def _of(column: Column, rows: Rows, how: Extraction) -> Cost:
             tokens = len(batch.rows) * batch.length
             padded += tokens
             count += 1
-            flops += 2 * weights * tokens + 4 * layers.blocks * layers.width * tokens * batch.length
+            flops += 2 * weights * tokens + 4 * looks * layers.width * tokens * batch.length
     return Cost(
         sentences=len(column),
         rows=vectors,
@@ -80,10 +80,13 @@ def _of(column: Column, rows: Rows, how: Extraction) -> Cost:
 
 def _lengths(column: Column, chunk: int = 2048) -> Array:
     """Tokens of every sentence."""
-    read = [column.read(first, first + chunk) for first in range(0, len(column), chunk)]
-    if any(reading.faulty for reading in read):
-        complain([column])
-    return np.concatenate([reading.lengths for reading in read])
+    lengths = []
+    for first in range(0, len(column), chunk):
+        reading = column.read(first, first + chunk)
+        if reading.faulty:
+            complain([column])
+        lengths.append(reading.lengths)
+    return np.concatenate(lengths)
 
 
 def _of_table(column: Column, how: Extraction) -> Cost:
@@ -92,6 +95,13 @@ def _of_table(column: Column, how: Extraction) -> Cost:
     types = sum(n >= how.min_count and (how.max_count is None or n <= how.max_count) for n in forms.values())
     size = types * column.model.layers.width * np.dtype(how.dtype).itemsize
     return Cost(sentences=len(column), rows=types, tokens=0, padded=0, batches=0, bytes=size, flops=0)
+
+
+def _attentions(model: Model) -> int:
+    """How often a token looks at a sentence: once a block, and once more at the encoder from a decoder's."""
+    if not model.feeds_decoder:
+        return model.layers.blocks
+    return len(blocks_of(model.network.get_encoder())) + 2 * model.layers.blocks
 
 
 def _weights(model: Model) -> int:

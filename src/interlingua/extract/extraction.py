@@ -16,7 +16,7 @@ from interlingua.extract.store import plan_of, writing
 from interlingua.extract.words import Record, Sentence, how_mapped, sentences
 from interlingua.languages import Language
 from interlingua.models import Model, PerLanguage, load_model
-from interlingua.models.codes import code_of, has_codes
+from interlingua.models.codes import code_used, has_codes
 from interlingua.types import ParallelCorpus, Representations, WordRepresentations
 from interlingua.types.corpus import digest, strings
 
@@ -75,21 +75,30 @@ def extract(
     how = Extraction(level=level, **options)
     loaded = load_model(model) if isinstance(model, str | Path) else model
     columns = columns_of(loaded, corpus, how)
-    device = next(iter(columns.values())).model.device.type
-    how = settled(how, device, None if out is None else plan_of(Path(out)))
-    rows = {} if how.level == TABLE else look_at(columns, how)
-    job = Job(columns, rows, how, corpus, signature(columns, how))
+    if out is None:
+        return _job(columns, corpus, how).held(progress)
+    place = Path(out).resolve()
     try:
-        if how.level == TABLE:
-            return job.table(out)
-        if out is None:
-            return job.held(progress)
-        with writing(Path(out)):
-            return job.stored(Path(out), progress)
+        with writing(place):
+            return _job(columns, corpus, how, plan_of(place)).stored(place, progress)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
             raise InputError(f"no space left for {out}: free some and run again, it goes on from here") from error
         raise
+
+
+def _job(
+    columns: dict[Language, Column],
+    corpus: Record | Sequence[Record],
+    how: Extraction,
+    planned: dict[str, int] | None = None,
+) -> Job:
+    device = next(iter(columns.values())).model.device.type
+    how = settled(how, device, planned)
+    rows = {} if how.level == TABLE else look_at(columns, how)
+    # Rows of several records have no ids in common.
+    ids = corpus.ids if isinstance(corpus, ParallelCorpus) else ()
+    return Job(columns, rows, how, ids, signature(columns, how))
 
 
 def columns_of(
@@ -153,11 +162,13 @@ def look_at(columns: dict[Language, Column], how: Extraction) -> dict[Language, 
 
 def signature(columns: dict[Language, Column], how: Extraction) -> dict[str, Any]:
     """Everything that the numbers depend on: the key under which they are cached."""
-    networks = {id(c.model.network): c.model for c in columns.values()}
-    signed = {key: model.signature() for key, model in networks.items()}
-    one = len(signed) == 1
-    models = {str(lang): signed[id(c.model.network)] for lang, c in columns.items()}
-    codes = {str(lang): code_of(c.model.tokenizer, lang) for lang, c in columns.items() if has_codes(c.model.tokenizer)}
+    distinct = {id(c.model): c.model for c in columns.values()}
+    signed = {key: model.signature() for key, model in distinct.items()}
+    models = {str(lang): signed[id(c.model)] for lang, c in columns.items()}
+    one = all(found == models[str(next(iter(columns)))] for found in models.values())
+    codes = {
+        str(lang): code_used(c.model.tokenizer, lang) for lang, c in columns.items() if has_codes(c.model.tokenizer)
+    }
     result: dict[str, Any] = {
         "level": how.level,
         "truncate": how.truncate,

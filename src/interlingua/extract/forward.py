@@ -44,12 +44,13 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class Passage:
-    """How blocks go through the network."""
+    """How blocks go through the network. `budget` is `planned`, or what was left of it when memory ran out before."""
 
     pooling: str
     autocast: str
     dtype: str
     block: int
+    planned: int
     budget: int
 
 
@@ -78,7 +79,9 @@ def run(
 
         for lang, block in todo:
             vectors, budget = _fitting(reader.next(), passage, budget, count)
-            facts = {} if budget == passage.budget else {"budget": budget}
+            facts = {} if budget == passage.planned else {"budget": budget}
+            # Nothing is kept before all text has been looked at: an error leaves nothing half done behind.
+            reader.look_to_the_end()
             if pending is not None:
                 pending.result()
             pending = writer.submit(sink.take(lang, block, vectors, **facts))
@@ -129,6 +132,12 @@ class _Reader:
         while room > 0 and len(self._waiting) - len(ready) < BUSY and (following := next(self._todo, None)):
             self._waiting.append(self._thread.submit(self._read, *following))
 
+    def look_to_the_end(self) -> None:
+        """Wait until all text has been read, or as much of it as there is room for."""
+        for future in iter(lambda: next((f for f in self._waiting if not f.done()), None), None):
+            future.result()
+            self.look()
+
     def next(self) -> Work:
         """The next block."""
         self.look()
@@ -157,14 +166,16 @@ def _fitting(ready: Work, passage: Passage, budget: int, progress: Callable[[int
             # On the CPU, torch has no error of its own for it.
             if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
                 raise
-            if torch.cuda.is_available():
-                torch.cuda.empty_cache()
             if budget <= int(ready.lengths.max()):
                 raise InputError(
-                    f"{ready.column.model.name} does not fit into memory even one sentence at a time"
+                    f"{ready.column.model.name} does not fit into memory even one sentence at a time "
+                    f"(with blocks of {ready.size} rows)"
                 ) from error
-            budget //= 2
-            count(-finished)
+        # Out here nothing holds on to the batch that failed.
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        budget //= 2
+        count(-finished)
 
 
 @torch.inference_mode()
@@ -219,7 +230,8 @@ def not_finite(column: Column, rows: Rows, start: int, vectors: Array, ids: tupl
     """An error that names the model, the layer and the sentence of the first vector that is not made of numbers."""
     layer, row, _ = (int(i) for i in np.argwhere(~np.isfinite(vectors))[0])
     sentence = int(np.searchsorted(rows.before, start + row, side="right")) - 1
+    name = ids[sentence] if ids else str(sentence + 1)
     return NonFiniteError(
         f"{column.model.name}, {column.model.layers.describe(layer)}: not a finite number for {column.lang} sentence "
-        f"{ids[sentence]}: {column.texts[sentence][:60]!r} (half precision? load, cast and store in float32)"
+        f"{name}: {column.texts[sentence][:60]!r} (half precision? load, cast and store in float32)"
     )

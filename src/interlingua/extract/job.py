@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,11 @@ from interlingua import __version__
 from interlingua.errors import InputError
 from interlingua.extract.column import Column, Rows
 from interlingua.extract.forward import NonFiniteError, Passage, Sink, leaving, not_finite, run
-from interlingua.extract.options import SENTENCE, TYPE, Extraction, Progress
+from interlingua.extract.options import SENTENCE, TABLE, TYPE, Extraction, Progress
 from interlingua.extract.plan import Array
-from interlingua.extract.store import Contents, Store, writing
+from interlingua.extract.store import Contents, Store
 from interlingua.extract.table import table_vectors
 from interlingua.extract.tally import Tally
-from interlingua.extract.words import Record
 from interlingua.languages import Language
 from interlingua.types import Labels, Representations, WordRepresentations
 
@@ -45,13 +44,8 @@ class Job:
     columns: dict[Language, Column]
     rows: dict[Language, Rows]
     how: Extraction
-    corpus: Record | Sequence[Record]
+    ids: tuple[str, ...]
     signature: dict[str, Any]
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The corpus's own ids, or the numbers of the sentences."""
-        return getattr(self.corpus, "ids", ()) or tuple(map(str, range(1, 1 + max(map(len, self.columns.values())))))
 
     def blame(self, lang: Language, start: int, vectors: Array) -> NonFiniteError:
         """The error for vectors from row `start` on that are not all made of numbers."""
@@ -72,15 +66,19 @@ class Job:
             progress(done, total)
 
         how = self.how
-        passage = Passage(how.pooling, how.autocast, how.dtype if how.level != TYPE else "float32", how.block, budget)
+        dtype = how.dtype if how.level != TYPE else "float32"
+        passage = Passage(how.pooling, how.autocast, dtype, how.block, how.budget, budget)
         run(self.columns, self.rows, passage, sink, count)
 
     def held(self, progress: Progress) -> Representations | WordRepresentations:
         """Extract into memory."""
+        if self.how.level == TABLE:
+            arrays, labels = self._table()
+            return WordRepresentations(arrays, self.signature, labels)
         if self.how.level == TYPE:
             tally = Tally(self.columns, self.rows, self.how.block, self.blame)
             means: dict[Language, Array] = {}
-            tally.finished = lambda lang, found: means.update({lang: self._cast(found)})
+            tally.finished = lambda lang, found, _facts: means.update({lang: self._cast(lang, found)})
             self.run(tally, self.how.budget, progress)
             return WordRepresentations({lang: means[lang] for lang in self.columns}, self.signature, tally.labels)
         arrays = {lang: np.empty(self.shape(lang), self.how.dtype) for lang in self.columns}
@@ -90,39 +88,38 @@ class Job:
         labels = {lang: found.labels for lang, found in self.rows.items() if found.labels is not None}
         return WordRepresentations(arrays, self.signature, labels)
 
-    def table(self, out: str | Path | None) -> WordRepresentations:
-        """Vectors from the embedding table, in memory or in a store."""
+    def _table(self) -> tuple[dict[Language, Array], dict[Language, Labels]]:
+        """Vectors from the embedding table."""
         found = {
             lang: table_vectors(column, least=self.how.min_count, most=self.how.max_count, single=self.how.single)
             for lang, column in self.columns.items()
         }
-        for lang, (label, vectors) in found.items():
+        for lang, (label, _) in found.items():
             if not label.words:
                 raise InputError(f"{lang}: no word has a vector: nothing to extract")
-            if not np.isfinite(vectors).all():
-                raise NonFiniteError(f"{self.columns[lang].model.name}: the embedding table holds what is no number")
-        arrays = {lang: self._cast(vectors) for lang, (_, vectors) in found.items()}
-        labels = {lang: label for lang, (label, _) in found.items()}
-        if out is None:
-            return WordRepresentations(arrays, self.signature, labels)
-        with writing(Path(out)):
-            store = self._store(Path(out), {lang: array.shape for lang, array in arrays.items()}, labels)
-            for lang, array in arrays.items():
-                for block in range(-(-array.shape[1] // self.how.block)):
-                    if (str(lang), block) not in store.done:
-                        store.write(lang, block, array[:, block * self.how.block : (block + 1) * self.how.block])
-            return store.representations()  # type: ignore[return-value]
+        arrays = {lang: self._cast(lang, vectors) for lang, (_, vectors) in found.items()}
+        return arrays, {lang: label for lang, (label, _) in found.items()}
 
-    def _cast(self, means: Array) -> Array:
-        return means.astype(self.how.dtype, copy=False)
+    def _cast(self, lang: Language, vectors: Array) -> Array:
+        with np.errstate(over="ignore"):
+            cast = vectors.astype(self.how.dtype, copy=False)
+        if not np.isfinite(cast).all():
+            name = self.columns[lang].model.name
+            raise NonFiniteError(f"{name}: not finite numbers for {lang} in {self.how.dtype} (store in float32?)")
+        return cast
 
     def stored(self, path: Path, progress: Progress) -> Representations | WordRepresentations:
         """Extract into a store, or go on with one."""
+        if self.how.level == TABLE:
+            found, labels = self._table()
+            store = self._store(path, {lang: array.shape for lang, array in found.items()}, labels)
+            for lang, array in found.items():
+                store.fill(lang, array)
+            return store.representations()
         tally = Tally(self.columns, self.rows, self.how.block, self.blame) if self.how.level == TYPE else None
         words = {lang: found.labels for lang, found in self.rows.items() if found.labels is not None}
         shapes = {lang: tally.shape(lang) if tally else self.shape(lang) for lang in self.columns}
-        labels = None if self.how.level == SENTENCE else tally.labels if tally else words
-        store = self._store(path, shapes, labels)
+        store = self._store(path, shapes, None if self.how.level == SENTENCE else tally.labels if tally else words)
         # Once memory ran out, later blocks keep to the smaller budget, after a kill too.
         budget = min([self.how.budget, *(entry.get("budget", self.how.budget) for entry in store.done.values())])
         if tally is None:
@@ -150,20 +147,9 @@ class Job:
         return store
 
     def _stored_types(self, store: Store, tally: Tally, budget: int, progress: Progress) -> None:
-        size = self.how.block
-
-        def blocks(lang: Language) -> range:
-            return range(-(-tally.shape(lang)[1] // size))
-
-        def keep(lang: Language, means: Array) -> None:
-            cast = self._cast(means)
-            for block in blocks(lang):
-                if (str(lang), block) not in store.done:
-                    store.write(lang, block, cast[:, block * size : (block + 1) * size])
-
-        tally.finished = keep
-        tally.resume(store.path, lambda lang: all((str(lang), block) in store.done for block in blocks(lang)))
-        self.run(tally, budget, progress)
+        tally.finished = lambda lang, means, facts: store.fill(lang, self._cast(lang, means), **facts)
+        found = tally.resume(store.path, store.full)
+        self.run(tally, min(found or budget, budget), progress)
 
 
 @dataclass(frozen=True)

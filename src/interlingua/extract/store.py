@@ -66,19 +66,42 @@ class Store:
         if path.exists() and not path.is_dir():
             raise InputError(f"{path} is a file: choose another place")
         if (path / "zarr.json").exists():
-            group = _zarr().open_group(path, mode="r+")
-            if "interlingua" not in group.attrs:
-                raise InputError(f"{path} is a Zarr group of something else: choose another place")
-            store = cls(path, group) if "signature" in group.attrs else None
-            if store is not None and store.holds_anything():
-                store.require(contents.signature)
-                store.sweep()
-                return store
+            store = cls(path, _opened(path, "r+"))
+            if store.holds_anything():
+                return store._gone_on_with(contents)
             # Nothing has been computed for it yet: nothing is lost, whatever it was meant for.
-            shutil.rmtree(path)
+            store._remove()
         if path.exists() and any(path.iterdir()):
             raise InputError(f"{path} is there and is no store of representations: choose another place")
         return cls(path, _make(path, contents))
+
+    def _gone_on_with(self, contents: Contents) -> Store:
+        self.require(contents.signature)
+        if self.plan != {"block": contents.block, "budget": contents.budget}:
+            raise InputError(f"{self.path} was planned otherwise ({self.plan}): run it again")
+        for partial in self.path.rglob("*.partial"):
+            partial.unlink()
+        log = self.path / LOG
+        if log.exists():
+            # A last line without its end, which a kill cut short, never was a commit.
+            os.truncate(log, log.read_bytes().rfind(b"\n") + 1)
+        _write_labels(self.group, contents)
+        if self._environment() != json.loads(json.dumps(contents.environment)):
+            self._append({"environment": dict(contents.environment)})
+        return self
+
+    def _environment(self) -> Any:
+        """What the last run was made with."""
+        log = self.path / LOG
+        lines = log.read_bytes().splitlines() if log.exists() else []
+        later = [entry["environment"] for entry in map(json.loads, lines) if "environment" in entry]
+        return later[-1] if later else dict(self.group.attrs)["environment"]
+
+    def _remove(self) -> None:
+        """Take away what `_make` made, and nothing else that may be there."""
+        for name in (*self.group.attrs["languages"], "labels"):
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        (self.path / "zarr.json").unlink()
 
     def holds_anything(self) -> bool:
         """Whether something has been computed and kept."""
@@ -101,11 +124,6 @@ class Store:
             shown = "; ".join(differences[:SHOWN] + more)
             raise InputError(f"{self.path} holds other representations ({shown}): choose another place or delete it")
 
-    def sweep(self) -> None:
-        """Remove what an interrupted write left behind."""
-        for partial in self.path.rglob("*.partial"):
-            partial.unlink()
-
     def _read_log(self) -> dict[tuple[str, int], dict[str, Any]]:
         path = self.path / LOG
         if not path.exists():
@@ -116,6 +134,8 @@ class Store:
         for number, line in enumerate(whole.splitlines(), 1):
             try:
                 entry = json.loads(line)
+                if "environment" in entry:
+                    continue
                 key = entry["language"], int(entry["block"])
             except (ValueError, KeyError, TypeError) as error:
                 raise FormatError(path, number, "is no line of a commit log: delete the store and run again") from error
@@ -126,12 +146,7 @@ class Store:
         return done
 
     def _append(self, entry: dict[str, Any]) -> None:
-        path = self.path / LOG
-        if path.exists():
-            whole, end, rest = path.read_bytes().rpartition(b"\n")
-            if rest:
-                path.write_bytes(whole + end)
-        with path.open("ab") as stream:
+        with (self.path / LOG).open("ab") as stream:
             stream.write(json.dumps(entry).encode() + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
@@ -143,6 +158,20 @@ class Store:
         entry = {"language": str(lang), "block": block, **facts}
         self._append(entry)
         self.done[str(lang), block] = entry
+
+    def _blocks(self, lang: Language | str) -> range:
+        return range(-(-int(self.group[str(lang)].shape[1]) // self.plan["block"]))
+
+    def full(self, lang: Language) -> bool:
+        """Whether every block of a language is there."""
+        return all((str(lang), block) in self.done for block in self._blocks(lang))
+
+    def fill(self, lang: Language, vectors: Array, **facts: Any) -> None:
+        """Write the blocks of a whole array that are not there."""
+        size = self.plan["block"]
+        for block in self._blocks(lang):
+            if (str(lang), block) not in self.done:
+                self.write(lang, block, vectors[:, block * size : (block + 1) * size], **facts)
 
     def verify(self) -> list[tuple[str, int]]:
         """Read every committed block; those whose bytes are damaged are taken out of the log and named."""
@@ -165,23 +194,21 @@ class Store:
         """What is in the store, read where it is asked for; an error where blocks are missing."""
         attributes = dict(self.group.attrs)
         arrays = {Language.parse(lang): _Stored(self.path, lang, self.group[lang]) for lang in attributes["languages"]}
-        size = self.plan["block"]
         missing = [
-            f"{lang} block {b}"
-            for lang, array in arrays.items()
-            for b in range(-(-array.shape[1] // size))
-            if (str(lang), b) not in self.done
+            f"{lang} block {b}" for lang in arrays for b in self._blocks(lang) if (str(lang), b) not in self.done
         ]
         if missing:
             raise FormatError(
                 self.path, None, f"{len(missing)} blocks are missing ({missing[0]}, ...): run the extraction again"
             )
         labels = self.group["labels"]
-        if "ids" in labels:
-            return Representations(arrays, attributes["signature"], _unpack(labels["ids"]))
-        return WordRepresentations(
-            arrays, attributes["signature"], {lang: _labels(labels[str(lang)]) for lang in arrays}
-        )
+        try:
+            if "ids" in labels:
+                return Representations(arrays, attributes["signature"], _unpack(labels["ids"]))
+            found = {lang: _labels(labels[str(lang)]) for lang in arrays}
+        except (ValueError, OSError) as error:
+            raise FormatError(self.path, None, f"damaged labels ({error}): run the extraction again") from error
+        return WordRepresentations(arrays, attributes["signature"], found)
 
 
 class _Stored:
@@ -203,10 +230,29 @@ class _Stored:
 
 
 def _make(path: Path, contents: Contents) -> Any:
-    """A new store with nothing done yet. The signature comes last: without it, a store is one half made."""
-    group = _zarr().open_group(path, mode="w", zarr_format=3, attributes={"interlingua": VERSION})
+    """A new store with nothing done yet: made beside its place and moved there whole."""
+    beside = path.with_name(path.name + ".new")
+    shutil.rmtree(beside, ignore_errors=True)
+    attributes = {
+        "interlingua": VERSION,
+        "environment": dict(contents.environment),
+        "languages": [str(lang) for lang in contents.shapes],
+        "block": contents.block,
+        "budget": contents.budget,
+        "signature": dict(contents.signature),
+    }
+    group = _zarr().open_group(beside, mode="w", zarr_format=3, attributes=attributes)
     for lang, shape in contents.shapes.items():
         _array(group, str(lang), shape, (1, min(contents.block, shape[1]), shape[2]), contents.dtype, float("nan"))
+    _write_labels(group, contents)
+    if path.exists():
+        path.rmdir()
+    beside.rename(path)
+    return _opened(path, "r+")
+
+
+def _write_labels(group: Any, contents: Contents) -> None:
+    """What the rows are; written where it is not there, or damaged."""
     if contents.labels is None:
         _save(group, "labels/ids", _pack(contents.ids))
     for lang, labels in (contents.labels or {}).items():
@@ -214,16 +260,6 @@ def _make(path: Path, contents: Contents) -> Any:
         for name in ("places", "counts", "dropped"):
             if (values := getattr(labels, name)) is not None:
                 _save(group, f"labels/{lang}/{name}", values)
-    group.attrs.update(
-        {
-            "environment": dict(contents.environment),
-            "languages": [str(lang) for lang in contents.shapes],
-            "block": contents.block,
-            "budget": contents.budget,
-            "signature": dict(contents.signature),
-        }
-    )
-    return group
 
 
 def _array(group: Any, name: str, shape: Sequence[int], chunks: Sequence[int], dtype: Any, fill: float) -> Any:
@@ -239,6 +275,13 @@ def _array(group: Any, name: str, shape: Sequence[int], chunks: Sequence[int], d
 
 
 def _save(group: Any, name: str, values: Array) -> None:
+    if name in group:
+        try:
+            if np.array_equal(np.asarray(group[name][:]), values):
+                return
+        except (ValueError, OSError):
+            pass  # damaged: written again below
+        del group[name]
     array = _array(group, name, values.shape, values.shape, values.dtype, 0)
     if values.size:
         array[:] = values
@@ -258,29 +301,32 @@ def _labels(group: Any) -> Labels:
     return Labels(_unpack(group["words"]), places, counts, np.asarray(group["dropped"][:]))
 
 
+def _opened(path: Path, mode: str) -> Any:
+    """The group at a place, if it is a store of ours in a version that this reads."""
+    group = _zarr().open_group(path, mode=mode)
+    if "interlingua" not in group.attrs or "signature" not in group.attrs:
+        raise InputError(f"{path} is a Zarr group of something else: choose another place")
+    if group.attrs["interlingua"] != VERSION:
+        raise FormatError(
+            path, None, f"was written in version {group.attrs['interlingua']} of the format, this reads {VERSION}"
+        )
+    return group
+
+
 def open_store(path: str | Path) -> Representations | WordRepresentations:
     """The representations of a finished store."""
     place = Path(path)
     if not (place / "zarr.json").exists():
         raise DataNotFoundError(f"{path} is no store of representations")
-    group = _zarr().open_group(place, mode="r")
-    if "signature" not in group.attrs:
-        raise FormatError(place, None, "is no finished store of representations: run the extraction")
-    if group.attrs["interlingua"] != VERSION:
-        raise FormatError(
-            place, None, f"was written in version {group.attrs['interlingua']} of the format, this reads {VERSION}"
-        )
-    return Store(place, group).representations()
+    return Store(place, _opened(place, "r")).representations()
 
 
 def plan_of(path: Path) -> dict[str, int] | None:
-    """How the work for the store at `path` was planned; None where there is no store."""
+    """How the work for the store at `path` was planned; None where there is no store, or nothing in it."""
     if not (path / "zarr.json").exists():
         return None
-    group = _zarr().open_group(path, mode="r")
-    if "signature" not in group.attrs or not (store := Store(path, group)).holds_anything():
-        return None
-    return store.plan
+    store = Store(path, _opened(path, "r"))
+    return store.plan if store.holds_anything() else None
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 
 import numpy as np
@@ -159,17 +158,13 @@ def without_blanks(model: Model, tokens: Tokens, members: Members) -> Members:
     """Leave out tokens that are only a mark for a space, except in words that have no others."""
     numbers = tokens.ids[tokens.starts[members.sentence] + members.position]
     unique, inverse = np.unique(numbers, return_inverse=True)
-    blank = np.array([_is_blank(t) for t in model.tokenizer.convert_ids_to_tokens(unique.tolist())], bool)[inverse]
+    names = model.tokenizer.convert_ids_to_tokens(unique.tolist())
+    blank = np.array([not name.strip(model.space_marks + " \t\n") for name in names], bool)[inverse]
     key = np.stack([members.sentence, members.word])
     _, word = np.unique(key, axis=1, return_inverse=True)
     solid = np.bincount(word, weights=~blank, minlength=1)[word] > 0
     keep = ~(blank & solid)
     return Members(members.sentence[keep], members.word[keep], members.position[keep])
-
-
-@lru_cache(maxsize=100_000)
-def _is_blank(token: str) -> bool:
-    return not token.strip("▁Ġ \t\n")
 
 
 def _one_by_one(

@@ -35,7 +35,23 @@ def _codes(tokens: tuple[str, ...]) -> dict[Language, str]:
     return known
 
 
+def code_used(tokenizer: Any, lang: Language) -> str:
+    """The code a sentence of the language is marked with: its own, or the one the tokenizer came with."""
+    return code_of(tokenizer, lang) or f"{_defaults(tokenizer)['src_lang']} (no code for {lang})"
+
+
 def speak(tokenizer: Any, lang: Language, *, target: bool = False) -> None:
-    """Tell the tokenizer the language of what comes next, where it wants to know and knows the language."""
-    if has_codes(tokenizer) and (code := code_of(tokenizer, lang)):
-        setattr(tokenizer, "tgt_lang" if target else "src_lang", code)
+    """Tell the tokenizer the language of what comes next, where it wants to know."""
+    if has_codes(tokenizer):
+        side = "tgt_lang" if target else "src_lang"
+        usual = _defaults(tokenizer)
+        setattr(tokenizer, side, code_of(tokenizer, lang) or usual[side] or usual["src_lang"])
+
+
+def _defaults(tokenizer: Any) -> dict[str, str | None]:
+    """What the tokenizer was told before anybody told it something else."""
+    found: dict[str, str | None] | None = getattr(tokenizer, "_codes_at_first", None)
+    if found is None:
+        found = {side: getattr(tokenizer, side, None) for side in ("src_lang", "tgt_lang")}
+        tokenizer._codes_at_first = found
+    return found

@@ -9,8 +9,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import os
 import pickle
-from collections.abc import Mapping
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -18,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
 
 from interlingua.errors import DataNotFoundError, InputError, InterlinguaError, MissingExtraError
 from interlingua.languages import Language
@@ -26,6 +32,8 @@ from interlingua.models.layers import LayerMap, blocks_of, final_norm
 
 ENCODER, DECODER = "encoder", "decoder"
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+# What libraries raise over files that are missing, cut, of another shape, or more than weights.
+BROKEN = (OSError, ValueError, ImportError, RuntimeError, pickle.UnpicklingError, SafetensorError)
 # tokenizers say "no limit" with a number like this
 NO_LIMIT = 10**6
 
@@ -100,11 +108,34 @@ class Model:
                 rules.pop(changing, None)
         return hashlib.sha256(json.dumps(rules, sort_keys=True).encode()).hexdigest()
 
+    @cached_property
+    def configuration(self) -> str:
+        """SHA-256 of what the network computes with beside its weights: heads, activations, positions, windows."""
+        facts = self.network.config.to_diff_dict()
+        for name in (
+            "_name_or_path",
+            "dtype",
+            "torch_dtype",
+            "transformers_version",
+            "_attn_implementation",
+            "architectures",
+        ):
+            facts.pop(name, None)
+        return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
+
+    @cached_property
+    def space_marks(self) -> str:
+        """The characters by which the tokenizer writes a space in its tokens."""
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        before = None if backend is None else backend.pre_tokenizer
+        return "ĠĊĉ" if before is not None and b"ByteLevel" in before.__getstate__() else "▁"
+
     def signature(self) -> dict[str, Any]:
         """What tells this model from another; no path and no token is in it."""
         return {
             "model": self.name,
             "weights": self.weights,
+            "configuration": self.configuration,
             "tokenizer": self.tokenization,
             "stack": self.stack,
             "dtype": self.dtype,
@@ -187,13 +218,15 @@ def load_model(
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **source)
         options = {"attn_implementation": attention} if attention else {}
         if random:
-            torch.manual_seed(seed)
-            network = transformers.AutoModel.from_config(config, dtype=DTYPES[dtype], **options)
+            with seeded(seed):
+                network = transformers.AutoModel.from_config(
+                    config, dtype=DTYPES[dtype], trust_remote_code=trust_remote_code, **options
+                )
         else:
             network = _weights(transformers, place, DTYPES[dtype], trust_pickle, {**source, **options})
     except InterlinguaError:
         raise
-    except (OSError, ValueError, ImportError, pickle.UnpicklingError) as error:
+    except BROKEN as error:
         raise _explained(place, error) from error
     if adapter:
         network = _with_adapter(network, adapter)
@@ -222,7 +255,7 @@ def blueprint(name: str | Path, *, stack: str = "", revision: str = "", trust_re
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(name), **source)
         with torch.device("meta"):
             network = transformers.AutoModel.from_config(config, trust_remote_code=trust_remote_code)
-    except (OSError, ValueError, ImportError) as error:
+    except BROKEN as error:
         raise _explained(str(name), error) from error
     chosen = stack or ENCODER
     model = Model(str(name), network, tokenizer, chosen, LayerMap(0, 0, final_norm=False))
@@ -230,10 +263,18 @@ def blueprint(name: str | Path, *, stack: str = "", revision: str = "", trust_re
     return replace(model, layers=LayerMap(blocks, config.get_text_config().hidden_size, final_norm=False))
 
 
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Draw from a seed, and leave the caller's random numbers as they were."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
 def random_others(model: Model, source: str | Language, *, seed: int = 0) -> PerLanguage:
     """The baseline of Wu et al. 2020: the source is read by the model, every other language by a random twin of it."""
-    torch.manual_seed(seed)
-    network = type(model.network)(deepcopy(model.network.config)).to(DTYPES[model.dtype])
+    with seeded(seed):
+        network = type(model.network)(deepcopy(model.network.config)).to(DTYPES[model.dtype])
     network.to(model.device).eval().requires_grad_(requires_grad=False)
     other = replace(model, network=network, adapter="", random=f"all weights drawn anew, seed {seed}")
     return PerLanguage({Language.parse(source): model}, default=other)
@@ -241,6 +282,7 @@ def random_others(model: Model, source: str | Language, *, seed: int = 0) -> Per
 
 def wrap(network: Any, tokenizer: Any, *, name: str, stack: str = "", **facts: str) -> Model:
     """A network that is in memory already, with its layers mapped."""
+    network.eval()
     two = bool(getattr(network.config, "is_encoder_decoder", False))
     kind = ENCODER if two else _kind(network)
     chosen = stack or kind
@@ -289,14 +331,21 @@ def _transformers() -> Any:
 
 
 def _weights(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: bool, options: dict[str, Any]) -> Any:
-    """Safetensors where there are some, else `.bin` through the weights-only unpickler."""
-    load = partial(transformers.AutoModel.from_pretrained, place, dtype=dtype, output_loading_info=True, **options)
+    """Safetensors where there are some, else `.bin` through the weights-only unpickler, or in full where trusted."""
+    # A repository without safetensors would otherwise be sent to a service that converts it, and read from there.
+    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
+    load = partial(transformers.AutoModel.from_pretrained, dtype=dtype, output_loading_info=True, **options)
     try:
-        network, info = load(use_safetensors=True)
+        network, info = load(place, use_safetensors=True)
     except OSError as missing:
         if "safetensors" not in str(missing):
             raise
-        network, info = load(use_safetensors=False, weights_only=not trust_pickle)
+        if trust_pickle:
+            with tempfile.TemporaryDirectory() as folder:
+                _unpickle(transformers, place, folder, options.get("revision"))
+                network, info = load(folder, use_safetensors=True)
+        else:
+            network, info = load(place, use_safetensors=False)
     # A pooler sits behind the last hidden state; whatever else is missing would be random without a word.
     lacking = sorted(key for key in info["missing_keys"] if not key.startswith("pooler."))
     if lacking:
@@ -307,17 +356,47 @@ def _weights(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: bo
     return network
 
 
+def _unpickle(transformers: Any, place: str, folder: str, revision: str | None) -> None:
+    """Write the weights of a `.bin` file as safetensors, unpickled in full: the user has said that it is trusted."""
+    config, path = (
+        transformers.utils.hub.cached_file(place, name, revision=revision)
+        for name in ("config.json", "pytorch_model.bin")
+    )
+    state = torch.load(path, map_location="cpu", weights_only=False)
+    tensors = {name: value.clone().contiguous() for name, value in state.items() if isinstance(value, torch.Tensor)}
+    shutil.copy(config, folder)
+    save_file(tensors, Path(folder, "model.safetensors"), metadata={"format": "pt"})
+
+
 def _with_adapter(network: Any, adapter: str | Path) -> Any:
+    """The network with an adapter merged into it, whichever class the adapter was trained on."""
     try:
         import peft
     except ImportError as error:
         raise MissingExtraError("peft", "adapters", "loading adapters") from error
     try:
-        return peft.PeftModel.from_pretrained(network, str(adapter)).merge_and_unload()
-    except (OSError, ValueError, RuntimeError) as error:
+        config = peft.PeftConfig.from_pretrained(str(adapter))
+        weights = peft.load_peft_weights(str(adapter), device="cpu")
+        config.inference_mode = True
+        # Task classes hold this network under a name of its own.
+        outer = f"base_model.model.{network.base_model_prefix}."
+        named = {
+            key.replace(outer, "base_model.model.", 1) if key.startswith(outer) else key: weights[key]
+            for key in weights
+        }
+        adapted = peft.PeftModel(network, config)
+        wanted = set(peft.get_peft_model_state_dict(adapted))
+        peft.set_peft_model_state_dict(adapted, {key: value for key, value in named.items() if key in wanted})
+    except (*BROKEN, KeyError) as error:
         raise DataNotFoundError(
             f"the adapter {adapter} cannot be loaded: {' '.join(str(error).split())[:300]}"
         ) from error
+    if lacking := sorted(wanted - set(named)):
+        raise InputError(
+            f"the adapter {adapter} was made for another network: it has nothing for {len(lacking)} of the places it "
+            f"names ({lacking[0]}, ...)"
+        )
+    return adapted.merge_and_unload()
 
 
 def _explained(place: str, error: Exception) -> Exception:
