@@ -1,4 +1,4 @@
-"""Sentences become batches: tokenised once, sorted by length inside a block, cut by a budget of tokens.
+"""Sentences become batches: tokenised, sorted by length inside a block, cut by a budget of tokens.
 
 A block is a run of consecutive rows (2,048 sentences or 4,096 words by default) and the unit of work: it is written,
 committed and, after a kill, redone as a whole. The plan depends on the sentences and the budget alone, so a resumed run

@@ -1,9 +1,9 @@
 """Representations on disk: a Zarr group with one array a language, written block by block, resumable after a kill.
 
 A block of rows counts as done when its line is in `commits.jsonl`, which is appended to only after the chunks of all
-its layers are on disk; whatever else is there after a kill is written again. Every chunk carries a CRC-32C, so a
-flipped bit or a cut file is found when it is read, and `verify` takes such blocks out of the log so that only they are
-redone.
+its layers are written; whatever else is there after a kill is written again. Every chunk carries a CRC-32C, so a
+flipped bit, a cut file or what a power cut took is found when it is read, and `verify`, before a run goes on, takes
+such blocks out of the log so that only they are redone.
 
     reps.zarr/
       zarr.json          the signature; and the plan: rows in a block, tokens in a batch, from which the batches follow

@@ -1,0 +1,172 @@
+"""Matching: is the nearest sentence of the other language the translation?
+
+Scores are computed in blocks of rows; nothing of the size n x n is kept, unless it fits into `KEEP` bytes and saves a
+second product. Ties, within the rounding of the scores, count against the model: what is constant matches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from interlingua.errors import InputError
+from interlingua.measures.arrays import Array, namespace, paired
+from interlingua.measures.results import Retrieval
+from interlingua.measures.shape import unit_rows
+
+BLOCK = 1024
+# Scores of all pairs are kept between two passes where they fit.
+KEEP = 2**30
+# (cosines, r of the rows, r of the columns) -> scores
+Score = Callable[[Array, Array, Array], Array]
+# Two scores that differ by less than this many roundings are a tie.
+ROUNDINGS = 8
+
+
+def matching(x: Array, y: Array, *, dtype: str = "") -> Retrieval:
+    """The share of rows whose nearest row of the other side, by cosine, is the one they belong with.
+
+        forward = 1/n Σᵢ [cos(xᵢ, yᵢ) > cos(xᵢ, yⱼ) for all j ≠ i];  value = mean of both directions
+
+    1: every sentence finds its translation. Chance is 1/n, and every row more is one more to confuse: compare only at
+    equal n.
+    Cosine is not centred: a mean that all sentences of a language share (anisotropy) can hide agreement; remove the
+    language mean first to see past it. The paper reports `.forward`.
+
+    Del & Fishel 2022, section 3; Artetxe & Schwenk 2019 (Tatoeba).
+    """
+    a, b = _units(x, y, dtype)
+    return _judge(a, b, _blocks(a, b))
+
+
+def csls(x: Array, y: Array, *, k: int = 10, dtype: str = "") -> Retrieval:
+    """Matching by cross-domain similarity local scaling, which is fair to rows that are near to everything (hubs).
+
+        CSLS(a, b) = 2 cos(a, b) − r(a) − r(b),  r(a) = mean cosine of a with its k nearest rows of the other side
+
+    Conneau et al. 2018 (MUSE), equation 4; the neighbourhoods are those of all rows.
+    """
+    a, b = _units(x, y, dtype, k)
+    return _scaled(a, b, k, lambda scores, ra, rb: 2 * scores - ra - rb)
+
+
+def margin(x: Array, y: Array, *, k: int = 4, dtype: str = "") -> Retrieval:
+    """Matching by the ratio margin: the cosine over the mean cosine of both rows with their neighbours.
+
+        cos(a, b) / (½ r(a) + ½ r(b)),  r over the k nearest rows of the other side
+
+    Artetxe & Schwenk 2019, equation 3 ("ratio"). It is undefined where neighbourhoods average to zero or less, and that
+    is an error: use `csls` for representations that are centred.
+    """
+    a, b = _units(x, y, dtype, k)
+
+    def ratio(scores: Array, ra: Array, rb: Array) -> Array:
+        below = (ra + rb) / 2
+        if not bool(namespace(below).all(below > 0)):
+            raise InputError("the ratio margin is undefined: a neighbourhood's mean cosine is not positive; use csls")
+        return scores / below
+
+    return _scaled(a, b, k, ratio)
+
+
+def _units(x: Array, y: Array, dtype: str, k: int = 1) -> tuple[Array, Array]:
+    """Rows of unit length; in float64 only where one side is, or is asked for."""
+    if not dtype:
+        dtype = "float64" if any("float64" in str(getattr(v, "dtype", "float64")) for v in (x, y)) else "float32"
+    _, a, b = paired(x, y, equal_width=True, dtype=dtype)
+    n = int(a.shape[0])
+    if not 1 <= k < n:
+        raise InputError(f"{n} rows have no {k} nearest: k is from 1 to {n - 1}")
+    return unit_rows(a, "x"), unit_rows(b, "y")
+
+
+def _blocks(a: Array, b: Array) -> Iterator[tuple[int, Array]]:
+    """Cosines of a block of rows of `a` with all rows of `b`."""
+    for start in range(0, int(a.shape[0]), BLOCK):
+        yield start, a[start : start + BLOCK, :] @ b.T
+
+
+def _scaled(a: Array, b: Array, k: int, score: Score) -> Retrieval:
+    """Two passes: neighbourhoods of both sides, then scores scaled by them."""
+    xp = namespace(a, b)
+    n = int(a.shape[0])
+    keeps = n * n * int(xp.finfo(a.dtype).bits) // 8 <= KEEP
+    kept: list[tuple[int, Array]] = []
+    of_a: list[Array] = []
+    best = None
+    for start, cosines in _blocks(a, b):
+        of_a.append(xp.mean(_largest(cosines, k), axis=1))
+        columns = _largest(cosines, k, axis=0)
+        best = columns if best is None else _largest(xp.concat([best, columns], axis=0), k, axis=0)
+        if keeps:
+            kept.append((start, cosines))
+    near = xp.concat(of_a), xp.mean(best, axis=0)
+    return _judge(a, b, kept if keeps else _blocks(a, b), score, near)
+
+
+def _largest(scores: Array, k: int, axis: int = 1) -> Array:
+    """The k largest along an axis, in no order; all of them where there are fewer.
+
+    The k largest are in the k groups with the largest maxima, so only these are sorted.
+    """
+    xp = namespace(scores)
+    n, group = int(scores.shape[axis]), 8 if axis == 0 else 64
+    if n <= k:
+        return scores
+    whole = n // group * group
+    if whole // group > k:
+        shape = [*scores.shape]
+        shape[axis : axis + 1] = [whole // group, group]
+        groups = xp.reshape(scores[:, :whole] if axis else scores[:whole, :], tuple(shape))
+        maxima = xp.max(groups, axis=axis + 1)
+        chosen = _last(xp.argsort(maxima, axis=axis), k, axis)
+        picked = xp.take_along_axis(groups, xp.expand_dims(chosen, axis=axis + 1), axis=axis)
+        rest = scores[:, whole:] if axis else scores[whole:, :]
+        flat = [*scores.shape]
+        flat[axis] = k * group
+        scores = xp.concat([xp.reshape(picked, tuple(flat)), rest], axis=axis)
+    return _last(xp.sort(scores, axis=axis), k, axis)
+
+
+def _last(values: Array, k: int, axis: int) -> Array:
+    return values[:, -k:] if axis else values[-k:, :]
+
+
+def _judge(
+    a: Array,
+    b: Array,
+    blocks: Iterable[tuple[int, Array]],
+    score: Score | None = None,
+    near: tuple[Array, Array] | None = None,
+) -> Retrieval:
+    """Ranks of the right rows in both directions, from blocks of cosines."""
+    xp = namespace(a, b)
+    n = int(a.shape[0])
+    right = xp.sum(a * b, axis=1)
+    if score is not None and near is not None:
+        right = score(right, *near)
+    least = right - ROUNDINGS * float(xp.finfo(a.dtype).eps) * xp.clip(xp.abs(right), 1.0, None)
+    forward: list[Array] = []
+    backward = xp.zeros(n, dtype=xp.int64, device=a.device)
+    for start, cosines in blocks:
+        stop = start + int(cosines.shape[0])
+        scores = (
+            cosines if score is None or near is None else score(cosines, near[0][start:stop, None], near[1][None, :])
+        )
+        beaten = xp.count_nonzero(scores >= least[start:stop, None], axis=1)
+        # The right row itself is counted by its own rounding: take it out and count it as one.
+        own = xp.linalg.diagonal(scores[:, start:stop]) >= least[start:stop]
+        forward.append(beaten - xp.astype(own, xp.int64) + 1)
+        backward = backward + xp.count_nonzero(scores >= least[None, :], axis=0)
+        backward[start:stop] += 1 - xp.astype(own, xp.int64)
+    ranks = [xp.astype(r, xp.float64) for r in (xp.concat(forward), backward)]
+    hits = xp.stack([r == 1 for r in ranks])
+    shares = [float(xp.mean(xp.astype(r == 1, xp.float64))) for r in ranks]
+    return Retrieval(
+        value=sum(shares) / 2,
+        n=n,
+        forward=shares[0],
+        backward=shares[1],
+        mrr=sum(float(xp.mean(1 / r)) for r in ranks) / 2,
+        recall5=sum(float(xp.mean(xp.astype(r <= 5, xp.float64))) for r in ranks) / 2,
+        hits=hits,
+    )
