@@ -1,0 +1,23 @@
+"""Results -> intervals, nulls, comparisons."""
+
+from interlingua.stats.correlation import Correlation, adjusted, pearson, spearman
+from interlingua.stats.intervals import Interval, jackknife, mean_interval
+from interlingua.stats.nulls import Null, shuffled
+from interlingua.stats.paired import Difference, difference
+from interlingua.stats.pattern import Pattern, align_then_predict
+
+__all__ = [
+    "Correlation",
+    "Difference",
+    "Interval",
+    "Null",
+    "Pattern",
+    "adjusted",
+    "align_then_predict",
+    "difference",
+    "jackknife",
+    "mean_interval",
+    "pearson",
+    "shuffled",
+    "spearman",
+]
