@@ -10,7 +10,7 @@ import interlingua
 # A name leaves this list only with a deprecation (see CONTRIBUTING.md).
 PUBLIC = {
     "Bitext", "Dictionary", "InterlinguaError", "LabelledCorpus", "Language", "ParallelCorpus", "PerLanguage",
-    "Representations", "TaggedCorpus", "TextCorpus", "Treebank", "WordRepresentations", "__version__", "bitext",
+    "Representations", "TaggedCorpus", "TextCorpus", "Treebank", "WordRepresentations", "__version__", "bitext", "compare", "compare_layers",
     "dictionary", "extract", "labelled", "load", "load_model", "open_store", "parallel", "tagged", "text", "treebank",
 }  # fmt: skip
 

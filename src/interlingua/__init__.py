@@ -22,6 +22,8 @@ _HOMES = {
     "Treebank": "types",
     "WordRepresentations": "types",
     "bitext": "corpora",
+    "compare": "analyses",
+    "compare_layers": "analyses",
     "dictionary": "corpora",
     "extract": "extract",
     "labelled": "corpora",
@@ -37,6 +39,8 @@ _HOMES = {
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
+    from interlingua.analyses.compare import compare as compare
+    from interlingua.analyses.compare import compare_layers as compare_layers
     from interlingua.corpora import bitext as bitext
     from interlingua.corpora import dictionary as dictionary
     from interlingua.corpora import labelled as labelled

@@ -1,0 +1,139 @@
+"""Many measures of one pair for the price of one: moments, whitening and products are made once and shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from interlingua.measures.anc import anc_from
+from interlingua.measures.arrays import Array, matrix, namespace
+from interlingua.measures.catalog import find
+from interlingua.measures.cca import (
+    Canonical,
+    canonical,
+    cca_mean_from,
+    cca_r2_from,
+    pwcca_from,
+    pwcca_symmetric_from,
+    svcca_from,
+)
+from interlingua.measures.cka import debiased_cka_from, linear_cka_from
+from interlingua.measures.moments import Joint, Moments, Side, joint_moments, merge, merge_sides, side_moments
+from interlingua.measures.results import Similarity
+from interlingua.measures.shape import procrustes_from
+from interlingua.measures.spectra import Spectrum, spectrum
+
+FROM_MOMENTS: dict[str, Callable[[Moments], Similarity]] = {
+    "anc": anc_from,
+    "linear_cka": linear_cka_from,
+    "debiased_cka": debiased_cka_from,
+    "procrustes": procrustes_from,
+}
+FROM_CANONICAL: dict[str, Callable[[Canonical], Similarity]] = {
+    "cca_mean": cca_mean_from,
+    "cca_r2": cca_r2_from,
+    "svcca": svcca_from,
+    "pwcca": pwcca_from,
+    "pwcca_symmetric": pwcca_symmetric_from,
+}
+
+
+@dataclass(frozen=True)
+class View:
+    """One language at one layer: its vectors, and what is worked out once for all its pairs.
+
+    Rows are cut into `blocks` runs of nearly equal size, for intervals.
+    """
+
+    vectors: Array
+    blocks: int = 1
+    dtype: str = "float64"
+
+    @cached_property
+    def rows(self) -> Array:
+        """The vectors, checked and cast."""
+        return matrix(self.vectors, dtype=self.dtype)
+
+    @cached_property
+    def cuts(self) -> list[slice]:
+        """The rows of every block."""
+        n, blocks = int(self.vectors.shape[0]), self.blocks
+        edges = [round(i * n / blocks) for i in range(blocks + 1)]
+        return [slice(a, b) for a, b in pairwise(edges)]
+
+    @cached_property
+    def sides(self) -> list[Side]:
+        """The moments of every block."""
+        return [side_moments(self.rows[cut], dtype=self.dtype) for cut in self.cuts]
+
+    @cached_property
+    def side(self) -> Side:
+        """The moments of all rows."""
+        return merge_sides(self.sides)
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The principal axes."""
+        return spectrum(self.side)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Two views of the same sentences."""
+
+    x: View
+    y: View
+    _found: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def parts(self) -> list[Moments]:
+        """The moments of every block."""
+        return [
+            Moments(a, b, joint_moments(self.x.rows[cut], self.y.rows[cut], dtype=self.x.dtype))
+            for a, b, cut in zip(self.x.sides, self.y.sides, self.x.cuts, strict=True)
+        ]
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The moments of all rows."""
+        return merge(self.parts)
+
+    @cached_property
+    def canonical(self) -> Canonical:
+        """Both sides whitened."""
+        return canonical(self.moments.n, self.x.spectrum, self.y.spectrum, self.moments.joint.cross)
+
+    def measure(self, name: str) -> Any:
+        """The result of a measure."""
+        if name not in self._found:
+            self._found[name] = self._measure(name)
+        return self._found[name]
+
+    def _measure(self, name: str) -> Any:
+        if name in FROM_MOMENTS:
+            return FROM_MOMENTS[name](self.moments)
+        if name in FROM_CANONICAL:
+            return FROM_CANONICAL[name](self.canonical)
+        return find(name).function(self.x.vectors, self.y.vectors)
+
+    def shuffled(self, names: Sequence[str], order: Array) -> dict[str, float]:
+        """Values with the rows of y in another order: its own moments stay, only what joins the two is new."""
+        xp = namespace(self.y.rows)
+        rows = xp.take(self.y.rows, order, axis=0)
+        values: dict[str, float] = {}
+        joint: Joint | None = None
+        core: Canonical | None = None
+        for name in names:
+            if name not in FROM_MOMENTS and name not in FROM_CANONICAL:
+                values[name] = find(name).function(self.x.vectors, xp.take(self.y.vectors, order, axis=0)).value
+                continue
+            joint = joint or joint_moments(self.x.rows, rows, dtype=self.x.dtype)
+            if name in FROM_MOMENTS:
+                values[name] = FROM_MOMENTS[name](Moments(self.x.side, self.y.side, joint)).value
+            else:
+                core = core or canonical(self.moments.n, self.x.spectrum, self.y.spectrum, joint.cross)
+                values[name] = FROM_CANONICAL[name](core).value
+        return values
