@@ -3,6 +3,8 @@
 from typing import Any
 
 from interlingua.corpora import CATALOG
+from interlingua.measures.catalog import CATALOG as CATALOG_OF_MEASURES
+from interlingua.measures.catalog import TRANSFORMATIONS
 
 
 def catalogue() -> str:
@@ -18,6 +20,21 @@ def catalogue() -> str:
     return "\n".join(lines)
 
 
+def measures() -> str:
+    """The measures and what they promise, as a table."""
+    lines = ["| measure | range | symmetric | unchanged by | reference |", "|---|---|---|---|---|"]
+    for m in CATALOG_OF_MEASURES:
+        low, high = ("any" if abs(b) == float("inf") else f"{b:g}" for b in m.bounds)
+        bounds = "any" if low == "any" else f"{low} to {high}"
+        kept = (
+            "everything in the list"
+            if len(m.invariances) == len(TRANSFORMATIONS)
+            else ", ".join(t for t in TRANSFORMATIONS if t in m.invariances)
+        )
+        lines.append(f"| `{m.name}` | {bounds} | {'yes' if m.symmetric else 'no'} | {kept} | {m.reference} |")
+    return "\n".join(lines)
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by mkdocs for every page."""
-    return markdown.replace("<!-- catalogue -->", catalogue())
+    return markdown.replace("<!-- catalogue -->", catalogue()).replace("<!-- measures -->", measures())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from interlingua.errors import InputError
-from interlingua.measures.arrays import Array, namespace, paired
-from interlingua.measures.moments import Moments
+from interlingua.measures.arrays import Array, check_pair, namespace
+from interlingua.measures.moments import Moments, centred, never_changing
 from interlingua.measures.results import NeuronSimilarity
 
 
@@ -24,11 +24,11 @@ def anc(x: Array, y: Array, *, dtype: str = "float64") -> NeuronSimilarity:
 
     Del & Fishel 2022, equation 4.
     """
-    xp, a, b = paired(x, y, equal_width=True, dtype=dtype)
-    constant = (xp.min(a, axis=0) == xp.max(a, axis=0)) | (xp.min(b, axis=0) == xp.max(b, axis=0))
-    a, b = (v - xp.mean(v, axis=0) for v in (a, b))
-    a, b = (v - xp.mean(v, axis=0) for v in (a, b))
-    return _result(xp.sum(a * b, axis=0), xp.sum(a * a, axis=0), xp.sum(b * b, axis=0), constant, int(a.shape[0]))
+    check_pair(x, y, least=2, equal_width=True)
+    a, b = centred(x, "x", dtype=dtype), centred(y, "y", dtype=dtype)
+    xp = namespace(a.rows, b.rows)
+    cross, xx, yy = (xp.sum(v * w, axis=0) for v, w in ((a.rows, b.rows), (a.rows, a.rows), (b.rows, b.rows)))
+    return _result(cross, xx, yy, never_changing(a, xx) | never_changing(b, yy), int(a.rows.shape[0]))
 
 
 def anc_from(m: Moments) -> NeuronSimilarity:

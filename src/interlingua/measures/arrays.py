@@ -45,19 +45,29 @@ def matrix(x: Array, name: str = "x", *, dtype: str = "float64") -> Array:
     return cast
 
 
+def check_pair(x: Array, y: Array, *, least: int = 1, equal_width: bool = False) -> None:
+    """An error unless two arrays can be compared row by row."""
+    shapes = [tuple(getattr(v, "shape", np.shape(v))) for v in (x, y)]
+    for name, shape in zip("xy", shapes, strict=True):
+        if len(shape) != 2:
+            raise InputError(
+                f"{name} has {len(shape)} dimensions: rows are examples and columns are neurons, so it takes two"
+            )
+    (n, p), (m, q) = shapes
+    if n != m:
+        raise InputError(f"x has {n} rows and y has {m}: row i of one must be the same example as row i of the other")
+    if n < least:
+        raise InputError(f"{n} rows are too few: this takes at least {least}")
+    if equal_width and p != q:
+        raise InputError(f"x has {p} neurons and y has {q}: this compares neuron i with neuron i")
+    if all(compat.is_array_api_obj(v) for v in (x, y)):
+        namespace(x, y)
+
+
 def paired(
     x: Array, y: Array, *, least: int = 2, equal_width: bool = False, dtype: str = "float64"
 ) -> tuple[Any, Any, Any]:
     """Two matrices whose rows belong together, and their library."""
+    check_pair(x, y, least=least, equal_width=equal_width)
     a, b = matrix(x, "x", dtype=dtype), matrix(y, "y", dtype=dtype)
-    xp = namespace(a, b)
-    if a.shape[0] != b.shape[0]:
-        raise InputError(
-            f"x has {a.shape[0]} rows and y has {b.shape[0]}: row i of one must be the same example as row i of the "
-            "other"
-        )
-    if a.shape[0] < least:
-        raise InputError(f"{a.shape[0]} rows are too few: this takes at least {least}")
-    if equal_width and a.shape[1] != b.shape[1]:
-        raise InputError(f"x has {a.shape[1]} neurons and y has {b.shape[1]}: this compares neuron i with neuron i")
-    return xp, a, b
+    return namespace(a, b), a, b

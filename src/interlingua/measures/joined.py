@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 from interlingua.measures.anc import anc_from
-from interlingua.measures.arrays import Array, matrix, namespace
+from interlingua.measures.arrays import Array, namespace
 from interlingua.measures.catalog import find
 from interlingua.measures.cca import (
     Canonical,
@@ -21,7 +21,7 @@ from interlingua.measures.cca import (
     svcca_from,
 )
 from interlingua.measures.cka import debiased_cka_from, linear_cka_from
-from interlingua.measures.moments import Joint, Moments, Side, joint_moments, merge, merge_sides, side_moments
+from interlingua.measures.moments import Centred, Joint, Moments, Side, centred, joint_of, merge, merge_sides, side_of
 from interlingua.measures.results import Similarity
 from interlingua.measures.shape import procrustes_from
 from interlingua.measures.spectra import Spectrum, spectrum
@@ -53,11 +53,6 @@ class View:
     dtype: str = "float64"
 
     @cached_property
-    def rows(self) -> Array:
-        """The vectors, checked and cast."""
-        return matrix(self.vectors, dtype=self.dtype)
-
-    @cached_property
     def cuts(self) -> list[slice]:
         """The rows of every block."""
         n, blocks = int(self.vectors.shape[0]), self.blocks
@@ -65,9 +60,19 @@ class View:
         return [slice(a, b) for a, b in pairwise(edges)]
 
     @cached_property
+    def centred(self) -> list[Centred]:
+        """The rows of every block, less their mean."""
+        return [centred(self.vectors[cut], dtype=self.dtype) for cut in self.cuts]
+
+    @cached_property
     def sides(self) -> list[Side]:
         """The moments of every block."""
-        return [side_moments(self.rows[cut], dtype=self.dtype) for cut in self.cuts]
+        return [side_of(block) for block in self.centred]
+
+    @cached_property
+    def whole(self) -> Centred:
+        """All rows, less their mean."""
+        return self.centred[0] if self.blocks == 1 else centred(self.vectors, dtype=self.dtype)
 
     @cached_property
     def side(self) -> Side:
@@ -92,8 +97,8 @@ class Joined:
     def parts(self) -> list[Moments]:
         """The moments of every block."""
         return [
-            Moments(a, b, joint_moments(self.x.rows[cut], self.y.rows[cut], dtype=self.x.dtype))
-            for a, b, cut in zip(self.x.sides, self.y.sides, self.x.cuts, strict=True)
+            Moments(a, b, joint_of(cx, cy))
+            for a, b, cx, cy in zip(self.x.sides, self.y.sides, self.x.centred, self.y.centred, strict=True)
         ]
 
     @cached_property
@@ -121,8 +126,7 @@ class Joined:
 
     def shuffled(self, names: Sequence[str], order: Array) -> dict[str, float]:
         """Values with the rows of y in another order: its own moments stay, only what joins the two is new."""
-        xp = namespace(self.y.rows)
-        rows = xp.take(self.y.rows, order, axis=0)
+        xp = namespace(self.y.vectors)
         values: dict[str, float] = {}
         joint: Joint | None = None
         core: Canonical | None = None
@@ -130,7 +134,10 @@ class Joined:
             if name not in FROM_MOMENTS and name not in FROM_CANONICAL:
                 values[name] = find(name).function(self.x.vectors, xp.take(self.y.vectors, order, axis=0)).value
                 continue
-            joint = joint or joint_moments(self.x.rows, rows, dtype=self.x.dtype)
+            if joint is None:
+                y = self.y.whole
+                other = replace(y, rows=xp.take(y.rows, order, axis=0), squares=xp.take(y.squares, order, axis=0))
+                joint = joint_of(self.x.whole, other)
             if name in FROM_MOMENTS:
                 values[name] = FROM_MOMENTS[name](Moments(self.x.side, self.y.side, joint)).value
             else:

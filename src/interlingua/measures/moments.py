@@ -11,31 +11,42 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import array_api_compat as compat
+import numpy as np
+
 from interlingua.errors import InputError
-from interlingua.measures.arrays import Array, matrix, namespace, paired
+from interlingua.measures.arrays import FLOATS, Array, check_pair, matrix, namespace
+
+# Rows that are cast and squared together.
+CHUNK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Centred:
+    """A block of rows less their mean, the squared length of each, and the first row as it was."""
+
+    mean: Array
+    rows: Array
+    squares: Array
+    first: Array
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Moments of one matrix about its own mean. `low` and `high` are the extremes of every neuron."""
+    """Moments of one matrix about its own mean. `constant` says which neurons keep their value in the `first` row."""
 
     n: int
     mean: Array
     scatter: Array
     cube: Array
     fourth: float
-    low: Array
-    high: Array
+    first: Array
+    constant: Array
 
     @property
     def trace(self) -> float:
         """Σ‖a‖²."""
         return float(namespace(self.scatter).linalg.trace(self.scatter))
-
-    @property
-    def constant(self) -> Array:
-        """Which neurons never change."""
-        return self.low == self.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,48 +73,73 @@ class Moments:
         return self.x.n
 
 
+def centred(x: Array, name: str = "x", *, dtype: str = "float64") -> Centred:
+    """Rows less their mean; what is not finite is an error."""
+    if dtype not in FLOATS:
+        raise InputError(f"measures are computed in {' or '.join(FLOATS)}, not {dtype!r}")
+    if not compat.is_numpy_array(x) or x.ndim != 2 or x.dtype.kind != "f" or x.dtype.itemsize > 8:
+        checked = matrix(x, name, dtype=dtype)
+        xp = namespace(checked)
+        mean = xp.mean(checked, axis=0)
+        rows = checked - mean
+        return Centred(mean, rows, xp.sum(rows * rows, axis=1), checked[0, :])
+    # The same in NumPy, cast and squared in pieces that stay in the cache.
+    mean = np.mean(x, axis=0, dtype=dtype)
+    rows, squares = np.empty(x.shape, dtype), np.empty(len(x), dtype)
+    for start in range(0, len(x), CHUNK):
+        piece = rows[start : start + CHUNK]
+        np.subtract(x[start : start + CHUNK], mean, out=piece)
+        np.einsum("ij,ij->i", piece, piece, out=squares[start : start + CHUNK])
+    if x.shape[1] == 0 or not np.isfinite(squares).all():
+        matrix(x, name, dtype=dtype)  # says what is wrong, unless only the squares are too large
+    return Centred(mean, rows, squares, x[0].astype(dtype))
+
+
+def never_changing(c: Centred, sums: Array) -> Array:
+    """Which neurons never change, given the sums of their squares: only where rounding could leave these is looked."""
+    xp = namespace(c.rows)
+    n = int(c.rows.shape[0])
+    rounding = n * float(xp.finfo(c.mean.dtype).eps) * c.mean
+    constant = sums <= n * rounding * rounding
+    for i in [int(i) for i in xp.nonzero(constant)[0]]:
+        constant[i] = bool(xp.all(c.rows[:, i] == c.rows[0, i]))
+    return constant
+
+
+def side_of(c: Centred) -> Side:
+    """Moments of one block of centred rows."""
+    scatter = c.rows.T @ c.rows
+    return Side(
+        n=int(c.rows.shape[0]),
+        mean=c.mean,
+        scatter=scatter,
+        cube=c.squares @ c.rows,
+        fourth=float(c.squares @ c.squares),
+        first=c.first,
+        constant=never_changing(c, namespace(scatter).linalg.diagonal(scatter)),
+    )
+
+
+def joint_of(x: Centred, y: Centred) -> Joint:
+    """Only what joins two blocks: for many pairs of few sides."""
+    return Joint(
+        cross=x.rows.T @ y.rows,
+        norms=float(x.squares @ y.squares),
+        x_weighted=x.squares @ y.rows,
+        y_weighted=y.squares @ x.rows,
+    )
+
+
 def side_moments(x: Array, *, dtype: str = "float64") -> Side:
     """Moments of one block of rows."""
-    return _side(matrix(x, dtype=dtype))[0]
+    return side_of(centred(x, dtype=dtype))
 
 
 def moments(x: Array, y: Array, *, dtype: str = "float64") -> Moments:
     """Moments of one block of paired rows."""
-    _, a, b = paired(x, y, least=1, dtype=dtype)
-    (left, ca), (right, cb) = _side(a), _side(b)
-    return Moments(left, right, _joint(ca, cb))
-
-
-def joint_moments(x: Array, y: Array, *, dtype: str = "float64") -> Joint:
-    """Only what joins two matrices: for many pairs of few sides."""
-    xp, a, b = paired(x, y, least=1, dtype=dtype)
-    return _joint(a - xp.mean(a, axis=0), b - xp.mean(b, axis=0))
-
-
-def _side(x: Array) -> tuple[Side, Array]:
-    xp = namespace(x)
-    mean = xp.mean(x, axis=0)
-    a = x - mean
-    # What rounding left of the mean: the rows of `a` are about `mean`, and must sum to nothing.
-    rest = xp.mean(a, axis=0)
-    a, mean = a - rest, mean + rest
-    squares = xp.sum(a * a, axis=1)
-    side = Side(
-        n=int(x.shape[0]),
-        mean=mean,
-        scatter=a.T @ a,
-        cube=squares @ a,
-        fourth=float(squares @ squares),
-        low=xp.min(x, axis=0),
-        high=xp.max(x, axis=0),
-    )
-    return side, a
-
-
-def _joint(a: Array, b: Array) -> Joint:
-    xp = namespace(a, b)
-    sa, sb = xp.sum(a * a, axis=1), xp.sum(b * b, axis=1)
-    return Joint(cross=a.T @ b, norms=float(sa @ sb), x_weighted=sa @ b, y_weighted=sb @ a)
+    check_pair(x, y)
+    a, b = centred(x, "x", dtype=dtype), centred(y, "y", dtype=dtype)
+    return Moments(side_of(a), side_of(b), joint_of(a, b))
 
 
 def _about(side: Side, point: Array) -> Side:
@@ -118,8 +154,8 @@ def _about(side: Side, point: Array) -> Side:
         scatter=side.scatter + side.n * xp.linalg.outer(d, d),
         cube=side.cube + 2 * pulled + (side.trace + side.n * dd) * d,
         fourth=side.fourth + 4 * float(d @ side.cube) + 2 * dd * side.trace + 4 * float(d @ pulled) + side.n * dd * dd,
-        low=side.low,
-        high=side.high,
+        first=side.first,
+        constant=side.constant,
     )
 
 
@@ -149,23 +185,22 @@ def merge_sides(parts: Sequence[Side]) -> Side:
         raise InputError("no moments to merge")
     if len(parts) == 1:
         return parts[0]
-    xp = namespace(parts[0].mean)
     n = sum(part.n for part in parts)
     # About the first mean, so that means far from zero lose nothing.
     origin = parts[0].mean
     mean = origin + sum((part.n / n) * (part.mean - origin) for part in parts)
     moved = [_about(part, mean) for part in parts]
-    low, high = parts[0].low, parts[0].high
+    constant = parts[0].constant
     for part in parts[1:]:
-        low, high = xp.minimum(low, part.low), xp.maximum(high, part.high)
+        constant = constant & part.constant & (part.first == parts[0].first)
     return Side(
         n=n,
         mean=mean,
         scatter=sum(part.scatter for part in moved),
         cube=sum(part.cube for part in moved),
         fourth=sum(part.fourth for part in moved),
-        low=low,
-        high=high,
+        first=parts[0].first,
+        constant=constant,
     )
 
 
