@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from interlingua.errors import InputError
 from interlingua.measures.arrays import Array, namespace, paired
@@ -15,7 +16,7 @@ ENOUGH = 5
 VARIANCE = 0.99
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Canonical:
     """Both sides whitened, and what joins them: `core` is the cross-covariance of whitened coordinates."""
 
@@ -25,6 +26,11 @@ class Canonical:
     core: Array
     widths: tuple[int, int]
     notes: tuple[str, ...]
+
+    @cached_property
+    def turned(self) -> tuple[Array, Array]:
+        """Canonical directions of x in its whitened coordinates, and the correlations, largest first."""
+        return turned(self.core)
 
 
 def canonical(n: int, x: Spectrum, y: Spectrum, cross: Array, notes: tuple[str, ...] = ()) -> Canonical:
@@ -56,12 +62,20 @@ def canonical_of(x: Array, y: Array, *, dtype: str = "float64") -> Canonical:
     return Canonical(found.n, left, right, (ca @ left.whiten).T @ (cb @ right.whiten), found.widths, found.notes)
 
 
-def correlations(core: Array) -> Array:
-    """The singular values of a whitened cross-covariance, largest first.
+def turned(core: Array) -> tuple[Array, Array]:
+    """Left singular vectors and singular values of a whitened cross-covariance, largest first.
 
-    By the eigenvalues of the smaller of its two squares, a third of the time of a decomposition into singular values;
-    they are at most 1, so what squaring loses is below 1e-8 for correlations that are themselves below that.
+    By the eigendecomposition of its square, half of the time of one into singular values; these are at most 1, so what
+    squaring loses is below 1e-8 for correlations that are themselves below that.
     """
+    xp = namespace(core)
+    values, vectors = xp.linalg.eigh(core @ core.T)
+    kept = min(core.shape)
+    return xp.flip(vectors, axis=1)[:, :kept], xp.sqrt(xp.clip(xp.flip(values), 0.0, 1.0))[:kept]
+
+
+def correlations(core: Array) -> Array:
+    """The singular values alone, by the smaller of the two squares."""
     xp = namespace(core)
     square = core @ core.T if core.shape[0] <= core.shape[1] else core.T @ core
     return xp.sqrt(xp.clip(xp.flip(xp.linalg.eigvalsh(square)), 0.0, 1.0))
@@ -83,7 +97,7 @@ def cca_mean(x: Array, y: Array, *, dtype: str = "float64") -> CanonicalSimilari
 
 def cca_mean_from(found: Canonical) -> CanonicalSimilarity:
     """`cca_mean` from whitened sides."""
-    rho = correlations(found.core)
+    _, rho = found.turned
     return _canonical(float(namespace(rho).mean(rho)), rho, found)
 
 
@@ -100,7 +114,7 @@ def cca_r2(x: Array, y: Array, *, dtype: str = "float64") -> CanonicalSimilarity
 
 def cca_r2_from(found: Canonical) -> CanonicalSimilarity:
     """`cca_r2` from whitened sides."""
-    rho = correlations(found.core)
+    _, rho = found.turned
     return _canonical(float(namespace(rho).sum(rho * rho)) / found.widths[0], rho, found)
 
 
@@ -149,7 +163,8 @@ def pwcca(x: Array, y: Array, *, dtype: str = "float64") -> CanonicalSimilarity:
 
 def pwcca_from(found: Canonical) -> CanonicalSimilarity:
     """`pwcca` from whitened sides."""
-    return _canonical(*_projection_weighted(found.x, found.core), found)
+    turn, rho = found.turned
+    return _canonical(_projection_weighted(found.x, turn, rho), rho, found)
 
 
 def pwcca_symmetric(x: Array, y: Array, *, dtype: str = "float64") -> CanonicalSimilarity:
@@ -159,21 +174,18 @@ def pwcca_symmetric(x: Array, y: Array, *, dtype: str = "float64") -> CanonicalS
 
 def pwcca_symmetric_from(found: Canonical) -> CanonicalSimilarity:
     """`pwcca_symmetric` from whitened sides."""
-    forward, rho = _projection_weighted(found.x, found.core)
-    backward, _ = _projection_weighted(found.y, found.core.T)
-    return _canonical((forward + backward) / 2, rho, found)
+    turn, rho = found.turned
+    back, _ = turned(found.core.T)
+    both = _projection_weighted(found.x, turn, rho) + _projection_weighted(found.y, back, rho)
+    return _canonical(both / 2, rho, found)
 
 
-def _projection_weighted(side: Spectrum, core: Array) -> tuple[float, Array]:
-    """Correlations weighted by the side whose directions are the rows of the core."""
-    xp = namespace(core)
-    values, turn = xp.linalg.eigh(core @ core.T)
-    kept = min(core.shape)
-    rho = xp.sqrt(xp.clip(xp.flip(values), 0.0, 1.0))[:kept]
-    turn = xp.flip(turn, axis=1)[:, :kept]
+def _projection_weighted(side: Spectrum, turn: Array, rho: Array) -> float:
+    """Correlations weighted by how much of a side each of its canonical directions accounts for."""
+    xp = namespace(rho)
     # ⟨hᵢ, xⱼ⟩ = (uᵀ √Λ Aᵀ)ᵢⱼ, with Λ and A the side's values and axes
     alpha = xp.sum(xp.abs(turn.T @ (xp.sqrt(side.values)[:, None] * side.axes.T)), axis=1)
-    return float(xp.sum(alpha * rho) / xp.sum(alpha)), rho
+    return float(xp.sum(alpha * rho) / xp.sum(alpha))
 
 
 def _canonical(value: float, rho: Array, found: Canonical) -> CanonicalSimilarity:
