@@ -119,6 +119,10 @@ class TestBadInput:
         with pytest.raises(InputError, match=r"en: 2 sentences \(row 2, 4\) are without any token"):
             extract(bert, corpus)
 
+    def test_sentences_of_spaces_are_empty(self, bert):
+        with pytest.raises(InputError, match=r"en: 1 sentence \(row 2\) is without any token"):
+            extract(bert, il.ParallelCorpus.from_texts({"en": ["a", "   "]}))
+
     def test_everything_is_counted_in_every_language_before_much_is_computed(self, bert):
         long, n = "word " * 600, 5000
         texts = {"en": ["a"] * n, "fr": ["a"] * (n - 3) + [long] * 3, "de": ["a", ""] + ["a"] * (n - 3) + [long]}
@@ -159,6 +163,11 @@ class TestBadInput:
             ({"dtype": "float64"}, "float32 or float16"),
             ({"block": -1}, "at least 1"),
             ({"level": "letter"}, "unknown level 'letter'"),
+            ({"join": "first"}, "join is for level word or type or table, and this is level sentence"),
+            ({"min_count": 2}, "min_count is for level"),
+            ({"level": "word", "single": True}, "single is for level table, and this is level word"),
+            ({"level": "word", "pooling": "max"}, "pooling is for level sentence"),
+            ({"stack": "decoder"}, r"unknown option of extract 'stack'.*options of load_model"),
             ({"level": "word", "join": "sum"}, "unknown way to join"),
             ({"level": "word", "min_count": 3, "max_count": 2}, "no word occurs at least 3 and at most 2"),
         ],
@@ -173,6 +182,9 @@ class TestBadInput:
             reps["en", 4]
         with pytest.raises(InputError, match="unknown language 'de'"):
             reps["de", 0]
+        for wrong in (5, [1, 2], ("en", 1, 2), ("en", slice(1, 3))):
+            with pytest.raises(InputError, match="ask for a language"):
+                reps[wrong]
 
     def test_models_that_cannot_be_loaded(self, tmp_path):
         with pytest.raises(DataNotFoundError, match="cannot be loaded"):

@@ -49,7 +49,7 @@ def test_folders_random_baselines_and_two_models(tokenizer, tmp_path):
     np.testing.assert_array_equal(both["ar", 3], extract(fresh, CORPUS)["ar", 3])
     assert both.signature["one_network"] is False
     with pytest.raises(InputError, match="no model was given for zh-Hans"):
-        extract(PerLanguage({Language.parse("en"): model}), CORPUS.languages("zh"))
+        extract(PerLanguage({Language.parse("en"): model}), CORPUS.languages("en", "zh"))
 
 
 class Evil:
@@ -120,6 +120,50 @@ def test_weights_that_a_checkpoint_lacks_are_not_drawn_at_random_in_silence(fold
         metadata={"format": "pt"},
     )
     assert load_model(folder, device="cpu").layers.blocks == 3
+
+
+def test_weights_that_no_hidden_state_depends_on_do_not_count(tokenizer, tmp_path):
+    """A checkpoint without a pooler gets another one every time; its signature stays."""
+    hf.AutoModelForMaskedLM.from_config(tiny.network("bert").config).save_pretrained(tmp_path / "mlm")
+    tokenizer.save_pretrained(tmp_path / "mlm")
+    first, second = (load_model(tmp_path / "mlm", device="cpu") for _ in range(2))
+    assert first.signature() == second.signature()
+    extract(first, CORPUS, out=tmp_path / "r")
+    assert len(extract(second, CORPUS, out=tmp_path / "r")) == 12
+
+
+def test_folders_that_are_no_models(folder, tmp_path):
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+    with pytest.raises(DataNotFoundError, match="it holds no tokenizer"):
+        load_model(folder)
+    with pytest.raises(DataNotFoundError, match="there is no such folder"):
+        load_model("./nowhere")
+    with pytest.raises(DataNotFoundError, match="it holds no tokenizer"):
+        blueprint(folder)
+
+
+def test_devices_that_are_not_there(folder):
+    with pytest.raises(InputError, match="cannot be put on device 'foo'"):
+        load_model(folder, device="foo")
+
+
+def test_a_tokenizer_of_another_model(tmp_path):
+    model = wrap(tiny.network("bert", 100), tiny.tokenizer(), name="small")
+    with pytest.raises(InputError, match=r"small has embeddings for 100 tokens, and its tokenizer makes number \d+"):
+        extract(model, CORPUS)
+    with pytest.raises(InputError, match="they do not belong together"):
+        extract(model, CORPUS, level="table")
+
+
+def test_models_for_languages_that_are_not_there(folder):
+    model = load_model(folder, device="cpu")
+    with pytest.raises(
+        InputError, match="a model is named for de, which is not in the corpus: there are en, ar, zh-Hans"
+    ):
+        extract(random_others(model, "de"), CORPUS)
+    pair = PerLanguage.by_tag({"en": str(folder), "ar": model})
+    np.testing.assert_array_equal(extract(pair, CORPUS.languages("en", "ar"))["en"], extract(model, CORPUS)["en"])
 
 
 def test_a_string_or_a_path_is_loaded(folder):

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -78,7 +79,9 @@ def test_another_model_or_corpus_is_refused_with_the_difference(bert, tmp_path):
     extract(bert, CORPUS, out=tmp_path / "r")
     with pytest.raises(InputError, match=r"holds other representations \(pooling: \"mean\" there, \"max\" asked for\)"):
         extract(bert, CORPUS, out=tmp_path / "r", pooling="max")
-    with pytest.raises(InputError, match=r"holds other representations \(corpus.ar: .*sentences.ar: 12 there, 6 asked"):
+    with pytest.raises(
+        InputError, match=r"holds other representations \(sentences.ar: 12 there, 6 asked for; .*corpus.ar"
+    ):
         extract(bert, CORPUS[:6], out=tmp_path / "r")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.doc").write_text("precious")
@@ -124,6 +127,23 @@ def test_a_damaged_chunk_is_an_error_where_it_is_read(bert, tmp_path):
     assert reps["ar", 1].shape == (12, 16)
     with pytest.raises(FormatError, match=r"ar has a damaged chunk .*run the extraction again, only it is redone"):
         reps["ar", 2]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda r: (r / "ar" / "c" / "2" / "0" / "0").unlink(), "a chunk is missing"),
+        (lambda r: shutil.rmtree(r / "ar"), "ar is gone from it: delete it"),
+        (lambda r: shutil.rmtree(r / "labels"), "damaged labels"),
+        (lambda r: (r / "zarr.json").write_text((r / "zarr.json").read_text()[:-20]), "cannot be opened"),
+        (lambda r: (r / "ar" / "zarr.json").write_text("{"), "cannot be opened|is gone|damaged"),
+    ],
+)
+def test_what_is_gone_is_said(bert, tmp_path, damage, message):
+    extract(bert, CORPUS, out=tmp_path / "r")
+    damage(tmp_path / "r")
+    with pytest.raises(FormatError, match=message):
+        open_store(tmp_path / "r")["ar", 2]
 
 
 def test_a_store_appears_whole_or_not_at_all(bert, tmp_path, monkeypatch):

@@ -228,7 +228,13 @@ def _run(
     from interlingua.extract import extract as run
 
     start = time.monotonic()
-    with bar("extracting", "sentences" if how["level"] == "sentence" else "words") as progress:
+    there: list[bool] = []
+    with bar("extracting", "sentences" if how["level"] == "sentence" else "words") as show:
+
+        def progress(done: int, total: int) -> None:
+            there.append(done == total)
+            show(done, total)
+
         reps = run(model, records, out=out, progress=progress, **how)
     seconds = time.monotonic() - start
     facts = _facts(reps, out, seconds)
@@ -238,8 +244,10 @@ def _run(
     unit = _unit(how["level"])
     for lang, found in facts["languages"].items():
         dropped = f" ({found['dropped']:,} words without a token, or cut off, have none)" if found["dropped"] else ""
-        typer.echo(f"{lang}: {found['layers']} layers x {found['rows']:,} {unit} x {found['neurons']} neurons{dropped}")
-    typer.echo(f"{out}: {human(facts['bytes'])} in {seconds:,.1f} s")
+        layers = f"{found['layers']} layer{'s' if found['layers'] > 1 else ''}"
+        typer.echo(f"{lang}: {layers} x {found['rows']:,} {unit} x {found['neurons']} neurons{dropped}")
+    complete = " (it was complete already)" if there[:1] == [True] else ""
+    typer.echo(f"{out}: {human(facts['bytes'])} in {seconds:,.1f} s{complete}")
     lang, found = next(iter(facts["languages"].items()))
     typer.echo(f"in Python: reps = interlingua.open_store({str(out)!r}); reps[{lang!r}, {found['layers'] // 2}]")
 

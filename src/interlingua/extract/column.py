@@ -55,6 +55,9 @@ class Column:
             lang = self.encoder_lang or self.lang
             encoder = tokenise(self.model, lang, self.encoder[first:stop], truncate=self.truncate)
         found = faults(self.model, tokens, truncate=self.truncate, words=self.words is not None)
+        if self.words is None:
+            blank = np.flatnonzero([not text.strip() for text in texts])
+            found = np.union1d(found[0], blank).astype(np.int64), found[1]
         if encoder is not None:
             more = faults(self.model, encoder, truncate=self.truncate, words=self.words is not None)
             found = np.union1d(found[0], more[0]), np.union1d(found[1], more[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -72,6 +72,10 @@ def extract(
         dtype: float32 (the default) or float16, of the vectors that are kept.
         block, budget: rows in a block, tokens in a batch.
     """
+    known = {field.name for field in fields(Extraction)}
+    if unknown := [name for name in options if name not in known]:
+        hint = "stack, device, random and the like are options of load_model"
+        raise UnknownNameError("option of extract", unknown[0], known, hint)
     how = Extraction(level=level, **options)
     loaded = load_model(model) if isinstance(model, str | Path) else model
     columns = columns_of(loaded, corpus, how)
@@ -115,6 +119,9 @@ def columns_of(
     else:
         words = sentences(corpus)
         texts = {lang: [s.text for s in rows] for lang, rows in words.items()}
+    if isinstance(model, PerLanguage) and (others := [str(lang) for lang in model.models if lang not in texts]):
+        there = ", ".join(map(str, texts))
+        raise InputError(f"a model is named for {', '.join(others)}, which is not in the corpus: there are {there}")
     result = {}
     for lang, column in texts.items():
         reads = model.of(lang) if isinstance(model, PerLanguage) else model

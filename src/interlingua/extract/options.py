@@ -12,6 +12,7 @@ from interlingua.extract.words import JOINS
 from interlingua.languages import Language
 
 SENTENCE, WORD, TYPE, TABLE = "sentence", "word", "type", "table"
+WORDS = (WORD, TYPE, TABLE)
 # Rows in a block, by level.
 BLOCKS = {SENTENCE: 2048, WORD: 4096, TYPE: 4096, TABLE: 4096}
 # Tokens in a batch, padding included: on a CPU small batches stay in its caches and waste less on padding.
@@ -45,6 +46,16 @@ class Extraction:
         ):
             if value not in known:
                 raise UnknownNameError(what, value, known)
+        for name, at in (
+            ("pooling", (SENTENCE,)),
+            ("join", WORDS),
+            ("min_count", WORDS),
+            ("max_count", WORDS),
+            ("single", (TABLE,)),
+        ):
+            usual = type(self).__dataclass_fields__[name].default
+            if getattr(self, name) != usual and self.level not in at:
+                raise InputError(f"{name} is for level {' or '.join(at)}, and this is level {self.level}")
         if self.autocast not in AUTOCAST:
             raise InputError(f"autocast {self.autocast!r} is neither bfloat16 nor float16")
         if self.dtype not in ("float32", "float16"):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from interlingua.errors import InputError
 from interlingua.languages import Language
 from interlingua.models import Model
 from interlingua.models.codes import speak
@@ -79,6 +80,11 @@ def tokenise(
         verbose=False,
     )
     tokens = Tokens.of(encoded["input_ids"], encoded["special_tokens_mask"], encoded.get("offset_mapping"))
+    if len(tokens.ids) and int(tokens.ids.max()) >= model.rows:
+        raise InputError(
+            f"{model.name} has embeddings for {model.rows} tokens, and its tokenizer makes number "
+            f"{int(tokens.ids.max())}: they do not belong together"
+        )
     return started(model, tokens) if target else tokens
 
 

@@ -117,8 +117,10 @@ class Store:
         found = dict(self.group.attrs)["signature"]
         wanted = json.loads(json.dumps(signature))
         if found != wanted:
+            # Hashes last: they say least.
             differences = [
-                f"{key}: {there} there, {asked} asked for" for key, there, asked in _differences(found, wanted)
+                f"{key}: {there} there, {asked} asked for"
+                for key, there, asked in sorted(_differences(found, wanted), key=lambda d: len(d[1]) + len(d[2]))
             ]
             more = [f"and {len(differences) - SHOWN} differences more"] if len(differences) > SHOWN else []
             shown = "; ".join(differences[:SHOWN] + more)
@@ -201,12 +203,12 @@ class Store:
             raise FormatError(
                 self.path, None, f"{len(missing)} blocks are missing ({missing[0]}, ...): run the extraction again"
             )
-        labels = self.group["labels"]
         try:
+            labels = self.group["labels"]
             if "ids" in labels:
                 return Representations(arrays, attributes["signature"], _unpack(labels["ids"]))
             found = {lang: _labels(labels[str(lang)]) for lang in arrays}
-        except (ValueError, OSError) as error:
+        except (ValueError, KeyError, OSError) as error:
             raise FormatError(self.path, None, f"damaged labels ({error}): run the extraction again") from error
         return WordRepresentations(arrays, attributes["signature"], found)
 
@@ -220,7 +222,10 @@ class _Stored:
 
     def __getitem__(self, key: Any) -> Array:
         try:
-            return np.asarray(self._array[key])
+            found = np.asarray(self._array[key])
+            if np.isnan(found).any():
+                raise ValueError("a chunk is missing")
+            return found
         except (ValueError, OSError) as error:
             raise FormatError(
                 self._path,
@@ -303,9 +308,17 @@ def _labels(group: Any) -> Labels:
 
 def _opened(path: Path, mode: str) -> Any:
     """The group at a place, if it is a store of ours in a version that this reads."""
-    group = _zarr().open_group(path, mode=mode)
-    if "interlingua" not in group.attrs or "signature" not in group.attrs:
-        raise InputError(f"{path} is a Zarr group of something else: choose another place")
+    try:
+        group = _zarr().open_group(path, mode=mode)
+        if "interlingua" not in group.attrs or "signature" not in group.attrs:
+            raise InputError(f"{path} is a Zarr group of something else: choose another place")
+        lost = [lang for lang in group.attrs["languages"] if lang not in group]
+    except InputError:
+        raise
+    except (ValueError, KeyError, OSError) as error:
+        raise FormatError(path, None, f"cannot be opened ({error}): delete it and run the extraction again") from error
+    if lost:
+        raise FormatError(path, None, f"{lost[0]} is gone from it: delete it and run the extraction again")
     if group.attrs["interlingua"] != VERSION:
         raise FormatError(
             path, None, f"was written in version {group.attrs['interlingua']} of the format, this reads {VERSION}"

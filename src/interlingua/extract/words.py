@@ -118,7 +118,23 @@ def tokenise_words(
     if how_mapped(model) == ONE_BY_ONE:
         return _one_by_one(model, lang, rows, truncate=truncate, target=target)
     tokens = tokenise(model, lang, [s.text for s in rows], truncate=truncate, target=target, offsets=True)
-    return tokens, without_blanks(model, tokens, by_offsets(tokens, rows))
+    members = by_offsets(tokens, rows)
+    if truncate and model.limit is not None:
+        members = whole_words(tokens, rows, members, model.limit)
+    return tokens, without_blanks(model, tokens, members)
+
+
+def whole_words(tokens: Tokens, rows: Sequence[Sentence], members: Members, limit: int) -> Members:
+    """Leave out words that go on behind the last token of a sentence that was cut."""
+    if tokens.offsets is None:
+        return members
+    ends = np.full(len(rows), np.iinfo(np.int64).max)
+    for s in np.flatnonzero(tokens.lengths >= limit):
+        own = slice(tokens.starts[s], tokens.starts[s + 1])
+        ends[s] = tokens.offsets[own, 1][tokens.content[own]].max(initial=0)
+    last = np.array([rows[s].spans[w][1] for s, w in zip(members.sentence, members.word, strict=True)], np.int64)
+    keep = last <= ends[members.sentence]
+    return Members(members.sentence[keep], members.word[keep], members.position[keep])
 
 
 def by_offsets(tokens: Tokens, rows: Sequence[Sentence]) -> Members:
@@ -188,13 +204,16 @@ def _one_by_one(
                 found = tokenizer.encode(text, add_special_tokens=False, verbose=False)
                 pieces += found
                 owners += [(start, end)] * len(found)
+            cut = owners[room] if truncate and room is not None and len(owners) > room else None
             if truncate and room is not None:
                 del pieces[room:], owners[room:]
             mask = tokenizer.get_special_tokens_mask(pieces)
             places: dict[tuple[int, int], list[int]] = {}
             for span, place in zip(owners, (i for i, s in enumerate(mask) if not s), strict=True):
                 places.setdefault(span, []).append(place)
-            members += [(number, w, p) for w, span in enumerate(sentence.spans) for p in places.get(span, ())]
+            members += [
+                (number, w, p) for w, span in enumerate(sentence.spans) if span != cut for p in places.get(span, ())
+            ]
             ids.append(tokenizer.build_inputs_with_special_tokens(pieces))
             special.append(mask)
     finally:

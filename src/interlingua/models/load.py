@@ -32,6 +32,10 @@ from interlingua.models.layers import LayerMap, blocks_of, final_norm
 
 ENCODER, DECODER = "encoder", "decoder"
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+# What sits behind the last hidden state: many checkpoints lack it, and nothing that is read depends on it.
+BEHIND = ("pooler.",)
+# Files that a folder with a tokenizer has at least one of.
+TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "*.spm", "*.bpe", "spiece*")
 # What libraries raise over files that are missing, cut, of another shape, or more than weights.
 BROKEN = (OSError, ValueError, ImportError, RuntimeError, pickle.UnpicklingError, SafetensorError)
 # tokenizers say "no limit" with a number like this
@@ -88,9 +92,11 @@ class Model:
 
     @cached_property
     def weights(self) -> str:
-        """SHA-256 of every tensor by name: what the representations depend on."""
+        """SHA-256 of every tensor that hidden states depend on, by name."""
         state = hashlib.sha256()
         for name, tensor in sorted(self.network.state_dict().items()):
+            if name.startswith(BEHIND):
+                continue
             state.update(f"{name}:{tuple(tensor.shape)}:{tensor.dtype}".encode())
             state.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
         return state.hexdigest()
@@ -129,6 +135,11 @@ class Model:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         before = None if backend is None else backend.pre_tokenizer
         return "ĠĊĉ" if before is not None and b"ByteLevel" in before.__getstate__() else "▁"
+
+    @cached_property
+    def rows(self) -> int:
+        """The number of tokens that the stack has an embedding for."""
+        return int(self.part.get_input_embeddings().weight.shape[0])
 
     def signature(self) -> dict[str, Any]:
         """What tells this model from another; no path and no token is in it."""
@@ -169,9 +180,10 @@ class PerLanguage:
     default: Model | None = None
 
     @classmethod
-    def by_tag(cls, models: Mapping[str, Model], default: Model | None = None) -> PerLanguage:
-        """From language tags: `PerLanguage.by_tag({"en": english, "fr": french})`."""
-        return cls({Language.parse(tag): model for tag, model in models.items()}, default)
+    def by_tag(cls, models: Mapping[str, Model | str | Path], default: Model | None = None) -> PerLanguage:
+        """From language tags to models or their names: `PerLanguage.by_tag({"en": "bert-en", "fr": "bert-fr"})`."""
+        loaded = {tag: load_model(m) if isinstance(m, str | Path) else m for tag, m in models.items()}
+        return cls({Language.parse(tag): model for tag, model in loaded.items()}, default)
 
     def of(self, language: Language) -> Model:
         """The model that reads a language."""
@@ -209,7 +221,7 @@ def load_model(
     if stack not in ("", ENCODER, DECODER):
         raise InputError(f"stack {stack!r} is neither encoder nor decoder")
     transformers = _transformers()
-    place = str(name)
+    place = _place(name)
     source: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if revision:
         source["revision"] = revision
@@ -230,7 +242,11 @@ def load_model(
         raise _explained(place, error) from error
     if adapter:
         network = _with_adapter(network, adapter)
-    network.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval().requires_grad_(requires_grad=False)
+    where = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        network.to(where).eval().requires_grad_(requires_grad=False)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"{place} cannot be put on device {where!r}: {str(error).splitlines()[0][:200]}") from error
     return wrap(
         network,
         tokenizer,
@@ -249,6 +265,7 @@ def blueprint(name: str | Path, *, stack: str = "", revision: str = "", trust_re
     Nothing is run, so whether a norm follows the last block is not known of it.
     """
     transformers = _transformers()
+    _place(name)
     source = {"trust_remote_code": trust_remote_code, **({"revision": revision} if revision else {})}
     try:
         config = transformers.AutoConfig.from_pretrained(str(name), **source)
@@ -261,6 +278,16 @@ def blueprint(name: str | Path, *, stack: str = "", revision: str = "", trust_re
     model = Model(str(name), network, tokenizer, chosen, LayerMap(0, 0, final_norm=False))
     blocks = len(blocks_of(model.part))
     return replace(model, layers=LayerMap(blocks, config.get_text_config().hidden_size, final_norm=False))
+
+
+def _place(name: str | Path) -> str:
+    """The name, if it can be that of a model: a folder that is there with its tokenizer, or a Hub id."""
+    place, folder = str(name), Path(name)
+    if folder.is_dir() and not any(any(folder.glob(pattern)) for pattern in TOKENIZERS):
+        raise DataNotFoundError(f"{place} cannot be loaded: it holds no tokenizer; save the model's own there")
+    if not folder.exists() and (isinstance(name, Path) or place.startswith((".", "/", "~")) or place.count("/") > 1):
+        raise DataNotFoundError(f"{place} cannot be loaded: there is no such folder")
+    return place
 
 
 @contextmanager
@@ -346,8 +373,8 @@ def _weights(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: bo
                 network, info = load(folder, use_safetensors=True)
         else:
             network, info = load(place, use_safetensors=False)
-    # A pooler sits behind the last hidden state; whatever else is missing would be random without a word.
-    lacking = sorted(key for key in info["missing_keys"] if not key.startswith("pooler."))
+    # Whatever else is missing would be random without a word.
+    lacking = sorted(key for key in info["missing_keys"] if not key.startswith(BEHIND))
     if lacking:
         raise InputError(
             f"{place} lacks {len(lacking)} weights of a {type(network).__name__} ({', '.join(lacking[:3])}, ...): "

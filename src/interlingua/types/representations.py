@@ -45,7 +45,9 @@ class Layered:
     def _read(self, key: Tag | tuple[Tag, int], rows: slice) -> Array:
         import numpy as np
 
-        tag, layer = key if isinstance(key, tuple) else (key, None)
+        tag, layer = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
+        if not isinstance(tag, str | Language) or not (layer is None or hasattr(layer, "__index__")):
+            raise InputError('ask for a language ("fr"), a language and a layer ("fr", 8), or a slice of rows')
         array = self._of(self.arrays, tag)
         if layer is None:
             return np.asarray(array[:, rows])
