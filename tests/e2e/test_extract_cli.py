@@ -54,7 +54,7 @@ def test_json_and_running_it_again(cli, folder, tmp_path):
     [
         (("--corpus", "everyday-trees", "--langs", "en,de", "--level", "word"), "de: 4 layers x "),
         (("--corpus", "everyday-ner", "--langs", "ru", "--level", "type", "--min-count", "2"), "ru: 4 layers x "),
-        (("--corpus", "everyday-words", "--langs", "en,fr", "--level", "table"), "fr: 1 layers x "),
+        (("--corpus", "everyday-words", "--langs", "en,fr", "--level", "table"), "fr: 1 layer x "),
         (("--corpus", "everyday", "--langs", "en,ar", "--level", "word", "--rows", "9", "--join", "first"), "ar: 4 layers x "),
         (("--corpus", "everyday", "--langs", "en,fr", "--random-except", "en", "--seed", "3"), "fr: 4 layers x 440"),
         (("--corpus", "everyday", "--langs", "en,fr", "--random", "--pooling", "max"), "fr: 4 layers x 440"),

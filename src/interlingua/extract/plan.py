@@ -67,25 +67,48 @@ def tokenise(
 ) -> Tokens:
     """Token numbers of every sentence; with `target`, as a decoder reads it: behind the token it starts with."""
     speak(model.tokenizer, lang, target=target)
-    limit = None if model.limit is None else model.limit - target
-    encoded = model.tokenizer(
-        **{"text_target" if target else "text": list(texts)},
-        add_special_tokens=True,
-        return_special_tokens_mask=True,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-        return_offsets_mapping=offsets,
-        truncation=truncate and limit is not None,
-        max_length=limit if truncate else None,
-        verbose=False,
-    )
-    tokens = Tokens.of(encoded["input_ids"], encoded["special_tokens_mask"], encoded.get("offset_mapping"))
+    limit = model.limit - target if truncate and model.limit is not None else None
+    read = _quickly if model.tokenizer.is_fast and not target else _politely
+    tokens = read(model.tokenizer, list(texts), limit, target=target, offsets=offsets)
     if len(tokens.ids) and int(tokens.ids.max()) >= model.rows:
         raise InputError(
             f"{model.name} has embeddings for {model.rows} tokens, and its tokenizer makes number "
             f"{int(tokens.ids.max())}: they do not belong together"
         )
     return started(model, tokens) if target else tokens
+
+
+def _quickly(tokenizer: Any, texts: list[str], limit: int | None, *, target: bool, offsets: bool) -> Tokens:
+    """From the backend of a fast tokenizer, without what transformers puts around each of its encodings."""
+    core = tokenizer.backend_tokenizer
+    core.no_padding()
+    if limit is None:
+        core.no_truncation()
+    else:
+        core.enable_truncation(limit, direction=tokenizer.truncation_side)
+    core.encode_special_tokens = tokenizer.split_special_tokens
+    found = core.encode_batch(texts)
+    return Tokens.of(
+        [e.ids for e in found],
+        [e.special_tokens_mask for e in found],
+        [e.offsets for e in found] if offsets else None,
+    )
+
+
+def _politely(tokenizer: Any, texts: list[str], limit: int | None, *, target: bool, offsets: bool) -> Tokens:
+    """Through the tokenizer's own call, which knows about targets and tokenizers written in Python."""
+    encoded = tokenizer(
+        **{"text_target" if target else "text": texts},
+        add_special_tokens=True,
+        return_special_tokens_mask=True,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+        return_offsets_mapping=offsets,
+        truncation=limit is not None,
+        max_length=limit,
+        verbose=False,
+    )
+    return Tokens.of(encoded["input_ids"], encoded["special_tokens_mask"], encoded.get("offset_mapping"))
 
 
 def started(model: Model, tokens: Tokens) -> Tokens:
