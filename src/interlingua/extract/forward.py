@@ -1,7 +1,8 @@
 """Blocks of rows through the network: all layers at once, pooled where the hidden states are.
 
 Only pooled vectors leave the device. While one block is computed, those behind it are tokenised and the one before it
-is written, each by a thread of its own; vectors of at most three blocks are in memory, whatever the size of the corpus.
+is written, each by a thread of its own; vectors of three blocks, or of a gigabyte where that is more, are in memory at
+most, whatever the size of the corpus.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from interlingua.extract.plan import Array, batches
 from interlingua.extract.pool import join_words, pool_layers
 from interlingua.languages import Language
 
-# Tokens that are read ahead, and blocks that wait for being read.
-ROOM, BUSY = 16_000_000, 4
+# Tokens that are read ahead, and blocks that wait for being read; bytes of vectors that wait for being written.
+ROOM, BUSY, HELD = 16_000_000, 4, 2**30
 AUTOCAST = {"": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -71,7 +72,8 @@ def run(
     progress(sum(map(len, rows.values())) - sum(_size(rows[lang], block, passage.block) for lang, block in todo))
     budget = passage.budget
     with ThreadPoolExecutor(1) as writer, _Reader(columns, rows, todo, passage.block) as reader:
-        pending: Future[None] | None = None
+        held: deque[Callable[[], None]] = deque()
+        writing: deque[Future[None]] = deque()
 
         def count(n: int) -> None:
             reader.look()
@@ -80,13 +82,17 @@ def run(
         for lang, block in todo:
             vectors, budget = _fitting(reader.next(), passage, budget, count)
             facts = {} if budget == passage.planned else {"budget": budget}
+            held.append(sink.take(lang, block, vectors, **facts))
+            room = max(1, HELD // vectors.nbytes)
             # Nothing is kept before all text has been looked at: an error leaves nothing half done behind.
-            reader.look_to_the_end()
-            if pending is not None:
-                pending.result()
-            pending = writer.submit(sink.take(lang, block, vectors, **facts))
-        if pending is not None:
-            pending.result()
+            if len(held) >= room:
+                reader.look_to_the_end()
+            while held and reader.ahead:
+                while writing and (len(writing) >= room or writing[0].done()):
+                    writing.popleft().result()
+                writing.append(writer.submit(held.popleft()))
+        for written in writing:
+            written.result()
 
 
 class _Reader:
@@ -131,6 +137,12 @@ class _Reader:
         room = ROOM - sum(len(reading.tokens.ids) for reading in ready)
         while room > 0 and len(self._waiting) - len(ready) < BUSY and (following := next(self._todo, None)):
             self._waiting.append(self._thread.submit(self._read, *following))
+
+    @property
+    def ahead(self) -> bool:
+        """Whether all text has been read, or as much of it as there is room for."""
+        self.look()
+        return all(future.done() for future in self._waiting)
 
     def look_to_the_end(self) -> None:
         """Wait until all text has been read, or as much of it as there is room for."""

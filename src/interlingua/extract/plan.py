@@ -87,7 +87,7 @@ def _quickly(tokenizer: Any, texts: list[str], limit: int | None, *, target: boo
     else:
         core.enable_truncation(limit, direction=tokenizer.truncation_side)
     core.encode_special_tokens = tokenizer.split_special_tokens
-    found = core.encode_batch(texts)
+    found = core.encode_batch(texts) if offsets else core.encode_batch_fast(texts)
     return Tokens.of(
         [e.ids for e in found],
         [e.special_tokens_mask for e in found],
