@@ -389,6 +389,20 @@ def test_retrieval_equals_a_naive_one(library, function, score, n, keep, monkeyp
     assert tuple(found.hits.shape) == (2, n)
 
 
+@pytest.mark.parametrize("library", [np.asarray, torch.asarray], ids=["numpy", "torch"])
+@pytest.mark.parametrize("last", [False, True])
+def test_neighbours_may_be_in_any_block(library, last, monkeypatch):
+    """All neighbours of everything in the first block, or all in the last; blocks of fewer rows than neighbours."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((300, 8)) + np.geomspace(0.1, 30, 300)[:: 1 if last else -1, None]
+    y = x + 0.1 * rng.standard_normal((300, 8))
+    forward, backward = naive_retrieval(x, y, scaled(10, "csls"))
+    for rows in (7, 16, 1000):
+        monkeypatch.setattr("interlingua.measures.retrieval.BLOCK", rows)
+        found = measures.csls(library(x), library(y))
+        assert (found.forward, found.backward) == ((forward == 1).mean(), (backward == 1).mean())
+
+
 # -- moments ---------------------------------------------------------------------------------------------------------
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+import array_api_compat as compat
+import numpy as np
+
 from interlingua.errors import InputError
 from interlingua.measures.arrays import Array, namespace, paired
 from interlingua.measures.results import Retrieval
 from interlingua.measures.shape import unit_rows
 
-BLOCK = 1024
+BLOCK, PIECE = 1024, 32
 # Scores of all pairs are kept between two passes where they fit.
 KEEP = 2**30
 # (cosines, r of the rows, r of the columns) -> scores
@@ -85,6 +88,14 @@ def _blocks(a: Array, b: Array) -> Iterator[tuple[int, Array]]:
         yield start, a[start : start + BLOCK, :] @ b.T
 
 
+def _pieces(blocks: Iterable[tuple[int, Array]]) -> Iterator[tuple[int, Array]]:
+    """Blocks of NumPy cut smaller, so that what is done to them one by one stays in the cache."""
+    for start, cosines in blocks:
+        step = PIECE if compat.is_numpy_array(cosines) else len(cosines)
+        for i in range(0, len(cosines), step):
+            yield start + i, cosines[i : i + step, :]
+
+
 def _scaled(a: Array, b: Array, k: int, score: Score) -> Retrieval:
     """Two passes: neighbourhoods of both sides, then scores scaled by them."""
     xp = namespace(a, b)
@@ -92,43 +103,42 @@ def _scaled(a: Array, b: Array, k: int, score: Score) -> Retrieval:
     keeps = n * n * int(xp.finfo(a.dtype).bits) // 8 <= KEEP
     kept: list[tuple[int, Array]] = []
     of_a: list[Array] = []
-    best = None
+    of_b: Array = None
     for start, cosines in _blocks(a, b):
         of_a.append(xp.mean(_largest(cosines, k), axis=1))
-        columns = _largest(cosines, k, axis=0)
-        best = columns if best is None else _largest(xp.concat([best, columns], axis=0), k, axis=0)
+        of_b = _largest(cosines.T if of_b is None else xp.concat([of_b, _contenders(cosines, of_b, k)], axis=1), k)
         if keeps:
             kept.append((start, cosines))
-    near = xp.concat(of_a), xp.mean(best, axis=0)
+    near = xp.concat(of_a), xp.mean(of_b, axis=1)
     return _judge(a, b, kept if keeps else _blocks(a, b), score, near)
 
 
-def _largest(scores: Array, k: int, axis: int = 1) -> Array:
-    """The k largest along an axis, in no order; all of them where there are fewer.
-
-    The k largest are in the k groups with the largest maxima, so only these are sorted.
-    """
-    xp = namespace(scores)
-    n, group = int(scores.shape[axis]), 8 if axis == 0 else 64
-    if n <= k:
+def _largest(scores: Array, k: int) -> Array:
+    """The k largest of every row, in no order; all of them where there are fewer."""
+    if scores.shape[1] <= k:
         return scores
-    whole = n // group * group
-    if whole // group > k:
-        shape = [*scores.shape]
-        shape[axis : axis + 1] = [whole // group, group]
-        groups = xp.reshape(scores[:, :whole] if axis else scores[:whole, :], tuple(shape))
-        maxima = xp.max(groups, axis=axis + 1)
-        chosen = _last(xp.argsort(maxima, axis=axis), k, axis)
-        picked = xp.take_along_axis(groups, xp.expand_dims(chosen, axis=axis + 1), axis=axis)
-        rest = scores[:, whole:] if axis else scores[whole:, :]
-        flat = [*scores.shape]
-        flat[axis] = k * group
-        scores = xp.concat([xp.reshape(picked, tuple(flat)), rest], axis=axis)
-    return _last(xp.sort(scores, axis=axis), k, axis)
+    if compat.is_numpy_array(scores):
+        return np.partition(np.ascontiguousarray(scores), -k, axis=1)[:, -k:]
+    if compat.is_torch_array(scores):
+        return scores.topk(k, dim=1, sorted=False).values
+    return namespace(scores).sort(scores, axis=1)[:, -k:]
 
 
-def _last(values: Array, k: int, axis: int) -> Array:
-    return values[:, -k:] if axis else values[-k:, :]
+def _contenders(scores: Array, best: Array, k: int) -> Array:
+    """Scores (columns, ...) that may be among the k largest of their column, given the largest of the rows before.
+
+    After the first block few are, so NumPy looks only at these, side by side and padded.
+    """
+    if not compat.is_numpy_array(scores) or best.shape[1] < k:
+        return scores.T
+    found = np.flatnonzero(scores > best.min(axis=1))
+    column = found % scores.shape[1]
+    order = np.argsort(column, kind="stable")
+    found, column = found[order], column[order]
+    slot = np.arange(len(column)) - np.searchsorted(column, column)
+    result = np.full((scores.shape[1], int(slot.max(initial=-1)) + 1), -np.inf, scores.dtype)
+    result[column, slot] = scores.reshape(-1)[found]
+    return result
 
 
 def _judge(
@@ -147,7 +157,7 @@ def _judge(
     least = right - ROUNDINGS * float(xp.finfo(a.dtype).eps) * xp.clip(xp.abs(right), 1.0, None)
     forward: list[Array] = []
     backward = xp.zeros(n, dtype=xp.int64, device=a.device)
-    for start, cosines in blocks:
+    for start, cosines in _pieces(blocks):
         stop = start + int(cosines.shape[0])
         scores = (
             cosines if score is None or near is None else score(cosines, near[0][start:stop, None], near[1][None, :])
