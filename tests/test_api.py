@@ -11,7 +11,7 @@ import interlingua
 PUBLIC = {
     "Bitext", "Dictionary", "InterlinguaError", "LabelledCorpus", "Language", "ParallelCorpus", "PerLanguage",
     "Representations", "TaggedCorpus", "TextCorpus", "Treebank", "WordRepresentations", "__version__", "bitext", "compare", "compare_layers",
-    "dictionary", "extract", "labelled", "load", "load_model", "open_store", "parallel", "tagged", "text", "treebank",
+    "dictionary", "enough", "extract", "labelled", "leave_out_shared", "load", "load_model", "open_store", "parallel", "planted", "tagged", "text", "treebank",
 }  # fmt: skip
 
 

@@ -25,12 +25,15 @@ _HOMES = {
     "compare": "analyses",
     "compare_layers": "analyses",
     "dictionary": "corpora",
+    "enough": "analyses",
     "extract": "extract",
     "labelled": "corpora",
+    "leave_out_shared": "analyses",
     "load": "corpora",
     "load_model": "models",
     "open_store": "extract",
     "parallel": "corpora",
+    "planted": "analyses",
     "tagged": "corpora",
     "text": "corpora",
     "treebank": "corpora",
@@ -41,6 +44,9 @@ __all__ = [*_HOMES, "__version__"]
 if TYPE_CHECKING:
     from interlingua.analyses.compare import compare as compare
     from interlingua.analyses.compare import compare_layers as compare_layers
+    from interlingua.analyses.enough import enough as enough
+    from interlingua.analyses.enough import planted as planted
+    from interlingua.analyses.leave_out import leave_out_shared as leave_out_shared
     from interlingua.corpora import bitext as bitext
     from interlingua.corpora import dictionary as dictionary
     from interlingua.corpora import labelled as labelled

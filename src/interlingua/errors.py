@@ -2,6 +2,7 @@
 
     InterlinguaError
     |-- InputError                an argument that cannot be used
+    |   |-- UndefinedError        numbers for which a measure has no value
     |   |-- UnknownNameError      a name that is in no catalogue; says what is close
     |   `-- LanguageError         a tag that names no language
     |-- FormatError               a file that is not what it should be; says file and line
@@ -29,6 +30,10 @@ class InterlinguaError(Exception):
 
 class InputError(InterlinguaError, ValueError):
     """An argument that cannot be used as it was given."""
+
+
+class UndefinedError(InputError):
+    """Numbers for which a measure has no value: where many are measured, the reason stands in place of one."""
 
 
 class UnknownNameError(InputError):

@@ -8,7 +8,7 @@ import pytest
 import tiny
 
 import interlingua as il
-from interlingua import measures
+from interlingua import measures, stats
 from interlingua.measures.prepare import Preparation
 from interlingua.models import random_others
 from interlingua.models.load import wrap
@@ -90,6 +90,9 @@ def test_matrices_neurons_and_layers(reps, comparison):
 
 def test_the_pattern_is_tested_on_other_sentences_than_chose_it(comparison):
     found = comparison.pattern("anc")
+    assert comparison.pattern("anc", pair=("en", "zh-Hans")) != found
+    with pytest.raises(ValueError, match="nothing was compared for measure anc, source fr, target en"):
+        comparison.pattern("anc", pair=("fr", "en"))
     assert all(0 <= peak < 4 for peak in found.peaks)
     assert comparison.pattern("matching").rise >= -1
     with pytest.raises(ValueError, match="cca_mean has no values by block"):
@@ -111,7 +114,7 @@ def test_an_explanation_finds_a_planted_direction():
 def test_results_are_kept_and_found_again(reps, tmp_path, monkeypatch):
     first = il.compare(reps, measures=["anc"], cache=tmp_path / "cache")
     assert len(list((tmp_path / "cache").iterdir())) == 4
-    monkeypatch.setattr(importlib.import_module("interlingua.analyses.compare"), "_layer", None)
+    monkeypatch.setattr(importlib.import_module("interlingua.analyses.compare"), "sweep", None)
     again = il.compare(reps, measures=["anc"], cache=tmp_path / "cache")
     assert again.rows == first.rows
     monkeypatch.undo()
@@ -145,3 +148,218 @@ def test_refusals(model, reps):
             il.compare(reps, **options)
     with pytest.raises(ValueError, match="at least two languages"):
         il.compare(il.extract(model, CORPUS.languages("en")))
+
+
+def test_intervals_of_the_cca_family_are_jackknives(reps):
+    """On request; equal to calling the measure without each block in turn."""
+    names = ["cca_mean", "svcca", "pwcca", "anc"]
+    found = il.compare(reps, source="en", measures=names, blocks=10, cca_intervals=True, nulls=0)
+    x, y = reps["en", 2], reps["fr", 2]
+    for name in names:
+        row = next(r for r in found.rows if (r["layer"], r["target"], r["measure"]) == (2, "fr", name))
+        without = [
+            getattr(measures, name)(np.delete(x, cut, axis=0), np.delete(y, cut, axis=0)).value
+            for cut in (slice(i, i + 20) for i in range(0, 200, 20))
+        ]
+        np.testing.assert_allclose(row["left_out"], without, atol=1e-8)
+        interval = stats.jackknife(row["value"], without)
+        assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high), abs=1e-7)
+    assert not found.table.low.isna().any()
+
+
+def test_what_a_paper_prints_stands_beside(model, reps):
+    names = ["anc", "cca_mean", "svcca", "matching", "rsa"]
+    with pytest.raises(ValueError, match=r"del2022 pools by mean_all and these vectors are pooled by mean: give publi"):
+        il.compare(reps, measures=names, as_published="del2022")
+    theirs = il.extract(model, CORPUS, pooling="mean_all")
+    table = il.compare(
+        reps, source="en", measures=names, as_published="del2022", published=theirs,
+        preparation=Preparation(remove_mean=True),
+    ).table  # fmt: skip
+    for row in table[table.layer == 3].itertuples():
+        x, y = theirs[row.source, 3], theirs[row.target, 3]
+        expected = {
+            "anc": measures.anc(x, y).value,
+            "cca_mean": measures.cca_top98(x, y).value,
+            "svcca": measures.svcca_top20(x, y).value,
+            "matching": measures.matching(x, y).forward,
+        }
+        if row.measure == "rsa":
+            assert np.isnan(row.published)
+        else:
+            assert row.published == pytest.approx(expected[row.measure], abs=1e-7)
+            assert row.published_as.startswith("del2022: ")
+    assert "matching, mean_all pooling, source to target" in " ".join(map(str, table.published_as))
+    # The mean pooling of this paper is ours; vectors are taken as they are.
+    table = il.compare(reps, measures=["linear_cka"], as_published="muller2021").table
+    row = table[(table.layer == 1) & (table.target == "fr")].iloc[0]
+    assert row.published == pytest.approx(measures.rbf_cka(reps["en", 1], reps["fr", 1]).value)
+    prepared = il.compare(
+        reps, measures=["linear_cka"], as_published="wu2020", preparation=Preparation(drop_components=2)
+    ).table
+    plain = il.compare(reps, measures=["linear_cka"]).table
+    np.testing.assert_allclose(prepared.published, plain.value)
+    assert (prepared.value != plain.value).all()
+    with pytest.raises(ValueError, match="unknown paper 'del2023': did you mean del2022"):
+        il.compare(reps, as_published="del2023")
+    with pytest.raises(ValueError, match="say whose"):
+        il.compare(reps, published=theirs)
+    with pytest.raises(ValueError, match="of the same sentences"):
+        il.compare(reps, as_published="del2022", published=theirs[:60])
+
+
+def planted_reps(n=400, width=12, noise=(2.0, 0.5), seed=0, name="planted"):
+    """Two languages that share more at layer 1 than at layer 0."""
+    rng = np.random.default_rng(seed)
+    meaning = rng.standard_normal((n, width))
+    arrays = {
+        il.Language.parse(tag): np.stack([meaning + scale * rng.standard_normal((n, width)) for scale in noise])
+        for tag in ("en", "fr")
+    }
+    return il.Representations(arrays, {"model": {"model": name}}, tuple(map(str, range(n))))
+
+
+def test_two_models_and_two_layers_are_compared_sentence_by_sentence():
+    better = il.compare(planted_reps(noise=(2.0, 0.3), name="good"), measures=["anc", "matching", "cca_mean"])
+    worse = il.compare(planted_reps(noise=(2.0, 1.0), seed=1, name="bad"), measures=["anc", "matching"])
+    table = better.versus(worse).set_index("first_layer")
+    assert table.loc[1, "difference"] == pytest.approx(table.loc[1, "first"] - table.loc[1, "second"])
+    assert table.loc[1, "low"] > 0
+    assert table.loc[1, "p_adjusted"] < 0.001 < 0.05 < table.loc[0, "p_adjusted"]
+    assert table.loc[0, "low"] < 0 < table.loc[0, "high"]
+    assert (table.loc[1, "first_model"], table.loc[1, "second_model"]) == ("good", "bad")
+    assert better.versus(worse, "matching").p.iloc[1] < 0.001
+    assert better.versus(better).difference.abs().max() == 0
+    layers = better.between(1, 0)
+    assert len(layers) == 1
+    assert layers.low.iloc[0] > 0
+    with pytest.raises(ValueError, match="cca_mean has no values without single blocks.*cca_intervals=True"):
+        better.between(1, 0, "cca_mean")
+    with pytest.raises(ValueError, match="these are not the same"):
+        better.versus(il.compare(planted_reps(n=200)))
+
+
+def test_two_models_layer_by_layer(reps):
+    other = planted_reps(n=200, width=7)
+    other = il.Representations(other.arrays, {}, reps.ids)
+    grid = il.compare_layers(reps, "en", "en", other=other)
+    assert grid.shape == (4, 2)
+    assert grid.loc[3, 1] == pytest.approx(measures.linear_cka(reps["en", 3], other["en", 1]).value)
+    with pytest.raises(ValueError, match="anc compares neuron i with neuron i, but these are two networks"):
+        il.compare_layers(reps, "en", "en", "anc", other=other)
+    same = il.compare_layers(reps, "en", "en", "anc", other=reps, same_neurons=True)
+    np.testing.assert_allclose(np.diag(same), 1)
+    with pytest.raises(ValueError, match="these are not the same"):
+        il.compare_layers(reps, "en", "fr", other=reps[:50])
+    with pytest.raises(ValueError, match="unknown measure"):
+        il.compare_layers(reps, "en", "fr", "linear_kca")
+
+
+def test_a_measure_without_a_value_says_why_and_spoils_nothing(reps):
+    """Behind a layer norm neurons sum to a constant, which pwcca_google does not take."""
+    table = il.compare(reps, measures=["pwcca_google", "anc"]).table
+    undefined = table[(table.measure == "pwcca_google") & table.value.isna()]
+    assert len(undefined) > 0
+    assert undefined.notes.str.contains("pwcca_google takes more rows than neurons").all()
+    assert undefined.null.isna().all()
+    assert table[table.measure == "anc"].value.notna().all()
+    still = np.ones((2, 80, 4)), np.random.default_rng(0).standard_normal((2, 80, 4))
+    arrays = dict(zip(map(il.Language.parse, ("en", "fr")), still, strict=True))
+    constant = il.compare(
+        il.Representations(arrays, {}, tuple(map(str, range(80)))),
+        measures=["anc", "debiased_cka", "cca_mean", "procrustes", "matching"], cca_intervals=True,
+    ).table  # fmt: skip
+    assert constant[constant.measure != "matching"].value.isna().all()
+    assert constant[constant.measure == "anc"].notes.str.contains("every neuron is constant").all()
+
+
+def test_every_number_carries_its_signature(reps):
+    table = il.compare(reps, measures=["anc"], seed=3, nulls=20).table
+    row = table[(table.layer == 2) & (table.target == "fr")].iloc[0]
+    facts = dict(part.split(":", 1) for part in row.signature.split("|"))
+    assert [facts[k] for k in ("measure", "layer", "pair", "pooling", "n", "seed")] == [
+        "anc", "2", "en-fr", "mean", "200", "3",
+    ]  # fmt: skip
+    assert table.signature.is_unique
+    assert 1 / 21 <= row.p <= 1
+    others = il.compare(reps[:100], measures=["anc"]).table.signature
+    assert not set(others) & set(table.signature)
+    prepared = il.compare(reps, measures=["anc"], preparation=Preparation(drop_components=2)).table.signature
+    assert "prepared:drop_components=2" in prepared[0]
+    some = il.compare(reps.only(range(0, 200, 2), why="even ones"), measures=["anc"]).table.signature
+    assert "only:even ones" in some[0]
+
+
+def test_some_examples(reps, tmp_path, model):
+    wanted = [5, 3, 190]
+    some = reps.only(wanted)
+    np.testing.assert_array_equal(some["fr", 2], reps["fr", 2][wanted])
+    np.testing.assert_array_equal(some["fr"], reps["fr"][:, wanted])
+    assert some.ids == tuple(reps.ids[i] for i in wanted)
+    np.testing.assert_array_equal(some[1:]["en", 0], reps["en", 0][wanted[1:]])
+    np.testing.assert_array_equal(reps[100:].only([0, 7])["en", 1], reps["en", 1][[100, 107]])
+    np.testing.assert_array_equal(reps.only(np.arange(200) < 9).only([8])["en", 1], reps["en", 1][[8]])
+    stored = il.extract(model, CORPUS[:20], out=tmp_path / "reps.zarr")
+    np.testing.assert_array_equal(stored.only([7, 2])["zh", 1], stored["zh", 1][[7, 2]])
+    for rows, message in (
+        ([200], "there is no example 200: there are 200"),
+        ([], "no example is left"),
+        ([True, False], "2 choices for 200 examples"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            reps.only(rows)
+
+
+def test_sentences_that_share_their_surface_are_left_out(model):
+    texts = {
+        "en": ["In 1984 it rained.", "Anna sleeps.", "The cat sleeps.", "A tram came.", "We saw Paris."],
+        "fr": ["Il a plu en 1984.", "Anna dort.", "Le chat dort.", "Un tram est venu.", "On a vu la ville."],
+        "ar": ["أمطرت عام ١٩٨٤.", "آنا نائمة.", "القطة نائمة.", "جاء الترام.", "رأينا المدينة."],
+    }
+    corpus = il.ParallelCorpus.from_texts(texts)
+    reps = il.extract(model, corpus)
+
+    def kept(**options):
+        found = il.leave_out_shared(reps, corpus, **options)
+        return [int(i) - 1 for i in found.ids]
+
+    assert kept() == [2, 3, 4]
+    assert kept(digits=False) == [0, 2, 3, 4]
+    assert kept(names=False, source="ar") == [1, 2, 3, 4]
+    words = type("Words", (), {"tokenize": staticmethod(str.split)})
+    assert kept(source="en", tokenizer=words) == [2, 4]
+    assert kept(source="en", tokenizer=words, letters=5) == [2, 3, 4]
+    narrow = il.leave_out_shared(reps, corpus, source="en")
+    assert narrow.signature["only"] == "2 left out that share digits or names with en"
+    for options, message in (
+        ({"digits": False, "names": False}, "nothing to leave out by"),
+        ({"tokenizer": type("Letters", (), {"tokenize": staticmethod(list)}), "letters": 0}, "all 5 sentences share"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kept(**options)
+    with pytest.raises(ValueError, match="not the one these vectors were extracted from"):
+        il.leave_out_shared(reps, corpus[:2])
+
+
+def test_how_many_sentences_are_enough():
+    x, y = il.planted(3000, 32, similarity=0.4)
+    assert measures.anc(x, y).value == pytest.approx(0.4, abs=0.03)
+    table = il.enough(x, y, measures=["anc", "linear_cka", "debiased_cka", "cca_mean"])
+    assert sorted(set(table.n)) == [40, 80, 160, 320, 640, 1280, 2560, 3000]
+    anc, cca = (table[table.measure == name].set_index("n") for name in ("anc", "cca_mean"))
+    assert (anc.high - anc.low).is_monotonic_decreasing
+    assert anc.loc[3000, "value"] == pytest.approx(measures.anc(x, y).value)
+    # What CCA gives for nothing at all shrinks with the number of rows.
+    assert cca.loc[40, "null"] > 0.8 > 0.2 > cca.loc[3000, "null"]
+    assert table[table.measure == "debiased_cka"].null.abs().max() < 0.2
+    assert list(il.enough(x, y, measures=["anc"], sizes=[100, 50]).n) == [50, 100]
+    for options, message in (
+        ({"sizes": [20]}, "sizes are from 40"),
+        ({"sizes": [5000]}, "to 3000, the rows there are"),
+        ({"measures": []}, "no measure was asked for"),
+        ({"blocks": 2000}, "3000 rows are too few for 2000 blocks"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            il.enough(x, y, **options)
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        il.planted(10, 2, similarity=2)

@@ -88,13 +88,13 @@ def test_batches_keep_to_their_budget():
     assert all(batch.length * len(batch.rows) <= 40 or len(batch.rows) == 1 for batch in plan)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "first", "last", "max", "weighted", "mixed"])
+@pytest.mark.parametrize("pooling", ["mean", "mean_all", "first", "last", "max", "weighted", "mixed"])
 def test_poolings_equal_naive_ones(bert, tokenizer, pooling):
     def naive(h, last):
         content = h[1:-1]
         weights = np.arange(1, len(content) + 1)[:, None]
         return {
-            "mean": content.mean(0), "first": h[0], "last": content[-1], "max": content.max(0),
+            "mean": content.mean(0), "mean_all": h.mean(0), "first": h[0], "last": content[-1], "max": content.max(0),
             "weighted": (content * weights).sum(0) / weights.sum(), "mixed": h[0] if last else content.mean(0),
         }[pooling]  # fmt: skip
 

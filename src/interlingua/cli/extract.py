@@ -31,7 +31,9 @@ def extract(
     level: Annotated[
         str, typer.Option(help="sentence, word, type (mean over contexts) or table (embeddings).")
     ] = "sentence",
-    pooling: Annotated[str, typer.Option(help="mean, first, last, max, weighted or mixed.")] = "mean",
+    pooling: Annotated[
+        str, typer.Option(help="mean, mean_all (special tokens too), first, last, max, weighted or mixed.")
+    ] = "mean",
     join: Annotated[str, typer.Option(help="Tokens of a word: mean, first or last.")] = "mean",
     min_count: Annotated[int, typer.Option(help="Only words that occur at least so often.", min=1)] = 1,
     max_count: Annotated[int | None, typer.Option(help="Only words that occur at most so often.")] = None,

@@ -61,7 +61,7 @@ def extract(
     that was killed goes on where it stopped; without, they are held in memory.
 
     Options:
-        pooling: sentence level: mean (the default), first, last, max, weighted or mixed.
+        pooling: sentence level: mean (the default), mean_all, first, last, max, weighted or mixed.
         join: word and type level: mean (the default), first or last of the tokens of a word.
         min_count, max_count: only words that occur so often in the corpus.
         single: table level: only words that are one token.

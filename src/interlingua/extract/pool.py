@@ -1,7 +1,8 @@
 """Hidden states of tokens become one vector a sentence or a word, on the device, in float32.
 
 Special tokens and padding never take part, except that `first` is the first token of the sentence as the network sees
-it (the [CLS] of BERT). Shapes: b sentences, t tokens, d neurons.
+it (the [CLS] of BERT) and that `mean_all`, for old numbers, counts special tokens in. Shapes: b sentences, t tokens, d
+neurons.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ def pool_mean(h_btd: Tensor, content_bt: Tensor, _present_bt: Tensor) -> Tensor:
     """The mean over content tokens."""
     weights = content_bt.to(torch.float32)
     return torch.einsum("btd,bt->bd", h_btd.to(torch.float32), weights) / weights.sum(1, keepdim=True)
+
+
+def pool_mean_all(h_btd: Tensor, _content_bt: Tensor, present_bt: Tensor) -> Tensor:
+    """The mean over all tokens, special ones counted in: what Del & Fishel 2022 and many scripts compute."""
+    return pool_mean(h_btd, present_bt, present_bt)
 
 
 def pool_first(h_btd: Tensor, _content_bt: Tensor, present_bt: Tensor) -> Tensor:
@@ -53,6 +59,7 @@ def _at(h_btd: Tensor, position_b: Tensor) -> Tensor:
 
 POOLINGS: dict[str, Pool] = {
     "mean": pool_mean,
+    "mean_all": pool_mean_all,
     "first": pool_first,
     "last": pool_last,
     "max": pool_max,

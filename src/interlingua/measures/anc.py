@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from interlingua.errors import InputError
+from interlingua.errors import InputError, UndefinedError
 from interlingua.measures.arrays import Array, check_pair, namespace
 from interlingua.measures.moments import Moments, centred, never_changing
 from interlingua.measures.results import NeuronSimilarity
@@ -34,7 +34,7 @@ def anc(x: Array, y: Array, *, dtype: str = "float64") -> NeuronSimilarity:
 def anc_from(m: Moments) -> NeuronSimilarity:
     """`anc` from moments."""
     if m.n < 2:
-        raise InputError(f"{m.n} rows are too few: this takes at least 2")
+        raise UndefinedError(f"{m.n} rows are too few: this takes at least 2")
     if m.x.mean.shape != m.y.mean.shape:
         raise InputError(
             f"x has {m.x.mean.shape[0]} neurons and y has {m.y.mean.shape[0]}: this compares neuron i with neuron i"
@@ -52,7 +52,7 @@ def _result(cross: Array, xx: Array, yy: Array, constant: Array, n: int) -> Neur
     signed = xp.where(constant, xp.full_like(signed, math.nan), signed)
     left_out = int(xp.sum(xp.astype(constant, xp.int64)))
     if left_out == constant.shape[0]:
-        raise InputError("every neuron is constant on one side or the other: none has a correlation")
+        raise UndefinedError("every neuron is constant on one side or the other: none has a correlation")
     value = float(xp.mean(xp.abs(signed[~constant])))
     note = (f"{left_out} of {constant.shape[0]} neurons are constant and left out",) if left_out else ()
     return NeuronSimilarity(value=value, n=n, notes=note, signed=signed, constant=left_out)

@@ -10,7 +10,7 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
-from interlingua.errors import InputError
+from interlingua.errors import InputError, UndefinedError
 
 Array = Any
 FLOATS = ("float64", "float32")
@@ -57,7 +57,7 @@ def check_pair(x: Array, y: Array, *, least: int = 1, equal_width: bool = False)
     if n != m:
         raise InputError(f"x has {n} rows and y has {m}: row i of one must be the same example as row i of the other")
     if n < least:
-        raise InputError(f"{n} rows are too few: this takes at least {least}")
+        raise UndefinedError(f"{n} rows are too few: this takes at least {least}")
     if equal_width and p != q:
         raise InputError(f"x has {p} neurons and y has {q}: this compares neuron i with neuron i")
     if all(compat.is_array_api_obj(v) for v in (x, y)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from interlingua.errors import InputError
+from interlingua.errors import InputError, UndefinedError
 from interlingua.measures.arrays import Array, namespace, paired
 from interlingua.measures.moments import Moments, moments
 from interlingua.measures.results import Similarity
@@ -29,7 +29,7 @@ def linear_cka_from(m: Moments) -> Similarity:
     xp = namespace(m.joint.cross)
     norms = [float(xp.linalg.matrix_norm(s)) for s in (m.x.scatter, m.y.scatter)]
     if min(norms) == 0:
-        raise InputError("no neuron of one side ever changes: nothing can be compared")
+        raise UndefinedError("no neuron of one side ever changes: nothing can be compared")
     # Divided before squaring, so that nothing over- or underflows.
     root = float(xp.linalg.matrix_norm(m.joint.cross)) / math.sqrt(norms[0]) / math.sqrt(norms[1])
     return Similarity(value=min(root * root, 1.0), n=m.n)
@@ -52,10 +52,10 @@ def debiased_cka(x: Array, y: Array, *, dtype: str = "float64") -> Similarity:
 def debiased_cka_from(m: Moments) -> Similarity:
     """`debiased_cka` from moments."""
     if m.n < 4:
-        raise InputError(f"{m.n} rows are too few: this takes at least 4")
+        raise UndefinedError(f"{m.n} rows are too few: this takes at least 4")
     own = [_hsic(m.n, s.scatter, s.fourth, s.trace, s.trace) for s in (m.x, m.y)]
     if min(own) <= 0:
-        raise InputError("debiased CKA is undefined here: a side's own estimate is not positive (too few rows?)")
+        raise UndefinedError("debiased CKA is undefined here: a side's own estimate is not positive (too few rows?)")
     cross = _hsic(m.n, m.joint.cross, m.joint.norms, m.x.trace, m.y.trace)
     return Similarity(value=cross / math.sqrt(own[0]) / math.sqrt(own[1]), n=m.n)
 
@@ -65,7 +65,7 @@ def _hsic(n: int, product: Array, norms: float, trace_x: float, trace_y: float) 
     xp = namespace(product)
     scale = math.sqrt(trace_x) * math.sqrt(trace_y)
     if scale == 0:
-        raise InputError("no neuron of one side ever changes: nothing can be compared")
+        raise UndefinedError("no neuron of one side ever changes: nothing can be compared")
     root = float(xp.linalg.matrix_norm(product)) / scale
     s = norms / scale / scale
     return root * root - s + 1 / ((n - 1) * (n - 2)) - 2 * s / (n - 2)
@@ -85,7 +85,7 @@ def rbf_cka(x: Array, y: Array, *, bandwidth: float = 1.0, dtype: str = "float64
     left, right = (_centred(_gaussian(v, bandwidth)) for v in (a, b))
     own = [float(xp.linalg.matrix_norm(kernel)) for kernel in (left, right)]
     if min(own) == 0:
-        raise InputError("the rows of one side are all alike: nothing can be compared")
+        raise UndefinedError("the rows of one side are all alike: nothing can be compared")
     return Similarity(value=min(float(xp.sum((left / own[0]) * (right / own[1]))), 1.0), n=int(a.shape[0]))
 
 
@@ -100,7 +100,7 @@ def _gaussian(x: Array, bandwidth: float) -> Array:
     middle = int(apart.shape[0]) // 2
     sigma = bandwidth * (math.sqrt(float(apart[middle - 1])) + math.sqrt(float(apart[middle]))) / 2
     if sigma == 0:
-        raise InputError("more than half of the pairs of rows are alike: their median distance is no bandwidth")
+        raise UndefinedError("more than half of the pairs of rows are alike: their median distance is no bandwidth")
     return xp.exp(distances * (-0.5 / sigma / sigma))
 
 
@@ -112,5 +112,5 @@ def _centred(k: Array) -> Array:
 
 def _two_rows(m: Moments) -> Moments:
     if m.n < 2:
-        raise InputError(f"{m.n} rows are too few: this takes at least 2")
+        raise UndefinedError(f"{m.n} rows are too few: this takes at least 2")
     return m

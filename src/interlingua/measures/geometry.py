@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from interlingua.errors import InputError
+from interlingua.errors import InputError, UndefinedError
 from interlingua.measures.arrays import Array, matrix, namespace, paired
 from interlingua.measures.moments import side_moments
 from interlingua.measures.shape import unit_rows
@@ -19,7 +19,7 @@ def average_cosine(x: Array, *, dtype: str = "float64") -> float:
     a = matrix(x, dtype=dtype)
     n = int(a.shape[0])
     if n < 2:
-        raise InputError(f"{n} rows are too few: this takes at least 2")
+        raise UndefinedError(f"{n} rows are too few: this takes at least 2")
     xp = namespace(a)
     mean = xp.mean(unit_rows(a, "x"), axis=0)
     return float((n * float(mean @ mean) - 1) / (n - 1))
@@ -44,7 +44,7 @@ def outlier_neurons(x: Array, *, times: float = 10.0, dtype: str = "float64") ->
     squares = xp.mean(a * a, axis=0)
     total = float(xp.sum(squares))
     if total == 0:
-        raise InputError("x is zero everywhere")
+        raise UndefinedError("x is zero everywhere")
     shares = squares / total
     order = xp.argsort(shares, descending=True, stable=True)
     limit = times / int(a.shape[1])
@@ -61,7 +61,7 @@ def effective_rank(x: Array, *, dtype: str = "float64") -> float:
     values = xp.linalg.eigvalsh(side.scatter)
     values = values[values > 1e-15 * values[-1]]
     if int(values.shape[0]) == 0:
-        raise InputError("no neuron ever changes: there is no variance")
+        raise UndefinedError("no neuron ever changes: there is no variance")
     shares = values / xp.sum(values)
     return float(xp.exp(-xp.sum(shares * xp.log(shares))))
 
@@ -79,7 +79,7 @@ def language_share(vectors: Mapping[str, Array], *, dtype: str = "float64") -> f
     between = sum(side.n * float((side.mean - mean) @ (side.mean - mean)) for side in sides)
     total = between + sum(side.trace for side in sides)
     if total == 0:
-        raise InputError("all vectors are the same: there is no variance")
+        raise UndefinedError("all vectors are the same: there is no variance")
     return between / total
 
 
@@ -92,7 +92,7 @@ def hubness(x: Array, y: Array, *, k: int = 10, dtype: str = "float64") -> float
     xp, a, b = paired(x, y, equal_width=True, dtype=dtype)
     n = int(a.shape[0])
     if not 1 <= k < n:
-        raise InputError(f"{n} rows have no {k} nearest: k is from 1 to {n - 1}")
+        raise UndefinedError(f"{n} rows have no {k} nearest: k is from 1 to {n - 1}")
     a, b = unit_rows(a, "x"), unit_rows(b, "y")
     counts = xp.zeros(n, dtype=xp.float64, device=a.device)
     for start in range(0, n, 1024):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any
 
+from interlingua.errors import UndefinedError
 from interlingua.measures.anc import anc_from
 from interlingua.measures.arrays import Array, namespace
 from interlingua.measures.catalog import find
@@ -21,7 +23,18 @@ from interlingua.measures.cca import (
     svcca_from,
 )
 from interlingua.measures.cka import debiased_cka_from, linear_cka_from
-from interlingua.measures.moments import Centred, Joint, Moments, Side, centred, joint_of, merge, merge_sides, side_of
+from interlingua.measures.moments import (
+    Centred,
+    Joint,
+    Moments,
+    Side,
+    centred,
+    joint_of,
+    leave_one_out,
+    merge,
+    merge_sides,
+    side_of,
+)
 from interlingua.measures.results import Similarity
 from interlingua.measures.shape import procrustes_from
 from interlingua.measures.spectra import Spectrum, spectrum
@@ -84,6 +97,11 @@ class View:
         """The principal axes."""
         return spectrum(self.side)
 
+    @cached_property
+    def spectra_without(self) -> list[Spectrum]:
+        """The principal axes without each block in turn: a decomposition a block."""
+        return [spectrum(rest) for rest in leave_one_out(self.sides)]
+
 
 @dataclass(frozen=True)
 class Joined:
@@ -108,14 +126,23 @@ class Joined:
 
     @cached_property
     def canonical(self) -> Canonical:
-        """Both sides whitened."""
-        return canonical(self.moments.n, self.x.spectrum, self.y.spectrum, self.moments.joint.cross)
+        """Both sides whitened, from moments alone: exact to about the square of the condition number times 1e-16."""
+        worst = max(self.x.spectrum.condition, self.y.spectrum.condition)
+        note = (f"condition number {worst:.0e}: exact to about {worst**2 * 1e-16:.0e}",) if worst > 1e4 else ()
+        return canonical(self.moments.n, self.x.spectrum, self.y.spectrum, self.moments.joint.cross, note)
 
     def measure(self, name: str) -> Any:
         """The result of a measure."""
         if name not in self._found:
             self._found[name] = self._measure(name)
         return self._found[name]
+
+    def measure_or_why(self, name: str) -> Any:
+        """The result of a measure; where it has no value for these numbers, NaN and the reason as a note."""
+        try:
+            return self.measure(name)
+        except UndefinedError as error:
+            return Similarity(math.nan, int(self.x.vectors.shape[0]), (str(error),))
 
     def _measure(self, name: str) -> Any:
         if name in FROM_MOMENTS:
@@ -124,23 +151,49 @@ class Joined:
             return FROM_CANONICAL[name](self.canonical)
         return find(name).function(self.x.vectors, self.y.vectors)
 
+    def left_out(self, names: Sequence[str]) -> Iterator[dict[str, float]]:
+        """Values of linear measures without each block of rows in turn: what the jackknife takes."""
+        for block, rest in enumerate(leave_one_out(self.parts)):
+            core = cache(partial(self._core_without, block, rest))
+            yield {name: _value(_from(name, rest, core)) for name in names}
+
+    def _core_without(self, block: int, rest: Moments) -> Canonical:
+        return canonical(rest.n, self.x.spectra_without[block], self.y.spectra_without[block], rest.joint.cross)
+
     def shuffled(self, names: Sequence[str], order: Array) -> dict[str, float]:
         """Values with the rows of y in another order: its own moments stay, only what joins the two is new."""
         xp = namespace(self.y.vectors)
+
+        @cache
+        def joint() -> Joint:
+            y = self.y.whole
+            moved = replace(y, rows=xp.take(y.rows, order, axis=0), squares=xp.take(y.squares, order, axis=0))
+            return joint_of(self.x.whole, moved)
+
+        @cache
+        def core() -> Canonical:
+            return canonical(self.moments.n, self.x.spectrum, self.y.spectrum, joint().cross)
+
         values: dict[str, float] = {}
-        joint: Joint | None = None
-        core: Canonical | None = None
         for name in names:
-            if name not in FROM_MOMENTS and name not in FROM_CANONICAL:
-                values[name] = find(name).function(self.x.vectors, xp.take(self.y.vectors, order, axis=0)).value
-                continue
-            if joint is None:
-                y = self.y.whole
-                other = replace(y, rows=xp.take(y.rows, order, axis=0), squares=xp.take(y.squares, order, axis=0))
-                joint = joint_of(self.x.whole, other)
-            if name in FROM_MOMENTS:
-                values[name] = FROM_MOMENTS[name](Moments(self.x.side, self.y.side, joint)).value
+            if name in FROM_MOMENTS or name in FROM_CANONICAL:
+                values[name] = _value(_from(name, Moments(self.x.side, self.y.side, joint()), core))
             else:
-                core = core or canonical(self.moments.n, self.x.spectrum, self.y.spectrum, joint.cross)
-                values[name] = FROM_CANONICAL[name](core).value
+                other = xp.take(self.y.vectors, order, axis=0)
+                values[name] = _value(partial(find(name).function, self.x.vectors, other))
         return values
+
+
+def _from(name: str, moments: Moments, core: Callable[[], Canonical]) -> Callable[[], Similarity]:
+    """A linear measure, to be computed from what it takes."""
+    if name in FROM_MOMENTS:
+        return partial(FROM_MOMENTS[name], moments)
+    return lambda: FROM_CANONICAL[name](core())
+
+
+def _value(compute: Callable[[], Similarity]) -> float:
+    """The value; NaN where there is none."""
+    try:
+        return compute().value
+    except UndefinedError:
+        return math.nan

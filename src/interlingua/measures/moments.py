@@ -8,8 +8,9 @@ shifting each to the common mean. Blocks can be kept apart and left out one by o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import array_api_compat as compat
 import numpy as np
@@ -71,6 +72,9 @@ class Moments:
     def n(self) -> int:
         """The number of rows."""
         return self.x.n
+
+
+Part = TypeVar("Part", Side, Moments)
 
 
 def centred(x: Array, name: str = "x", *, dtype: str = "float64") -> Centred:
@@ -222,16 +226,17 @@ def merge(parts: Sequence[Moments]) -> Moments:
     )
 
 
-def leave_one_out(parts: Sequence[Moments]) -> Iterator[Moments]:
-    """The moments of all blocks but one, for each block in turn."""
+def leave_one_out(parts: Sequence[Part]) -> Iterator[Part]:
+    """The moments of all blocks but one, for each block in turn; of pairs, or of one side."""
     if len(parts) < 2:
         raise InputError("leaving a block out takes at least two blocks")
+    join: Callable[[Sequence[Any]], Any] = merge if isinstance(parts[0], Moments) else merge_sides
     behind = [parts[-1]]
     for part in reversed(parts[1:-1]):
-        behind.append(merge([part, behind[-1]]))
+        behind.append(join([part, behind[-1]]))
     yield behind.pop()
     before = parts[0]
     for part in parts[1:-1]:
-        yield merge([before, behind.pop()])
-        before = merge([before, part])
+        yield join([before, behind.pop()])
+        before = join([before, part])
     yield before

@@ -5,7 +5,7 @@ They are here to reproduce old numbers, never as defaults; each says what it doe
 
 from __future__ import annotations
 
-from interlingua.errors import InputError
+from interlingua.errors import UndefinedError
 from interlingua.measures.anc import anc
 from interlingua.measures.arrays import Array, namespace, paired
 from interlingua.measures.cca import canonical_of, cca_mean_from, svcca_from
@@ -52,7 +52,7 @@ def pwcca_google(x: Array, y: Array, *, dtype: str = "float64") -> CanonicalSimi
     found = canonical_of(x, y, dtype=dtype)
     xp, a, b = paired(x, y, dtype=dtype)
     if (found.x.rank, found.y.rank) != found.widths:
-        raise InputError("pwcca_google takes more rows than neurons, and no neuron that others make up: use pwcca")
+        raise UndefinedError("pwcca_google takes more rows than neurons, and no neuron that others make up: use pwcca")
     # In the neurons' own frame, that of the symmetric square root.
     u, rho, vt = xp.linalg.svd(found.x.axes @ found.core @ found.y.axes.T, full_matrices=False)
     rho = xp.clip(rho, 0.0, 1.0)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 import array_api_compat as compat
 import numpy as np
 
-from interlingua.errors import InputError
+from interlingua.errors import UndefinedError
 from interlingua.measures.arrays import Array, namespace, paired
 from interlingua.measures.results import Retrieval
 from interlingua.measures.shape import unit_rows
@@ -65,7 +65,9 @@ def margin(x: Array, y: Array, *, k: int = 4, dtype: str = "") -> Retrieval:
     def ratio(scores: Array, ra: Array, rb: Array) -> Array:
         below = (ra + rb) / 2
         if not bool(namespace(below).all(below > 0)):
-            raise InputError("the ratio margin is undefined: a neighbourhood's mean cosine is not positive; use csls")
+            raise UndefinedError(
+                "the ratio margin is undefined: a neighbourhood's mean cosine is not positive; use csls"
+            )
         return scores / below
 
     return _scaled(a, b, k, ratio)
@@ -78,7 +80,7 @@ def _units(x: Array, y: Array, dtype: str, k: int = 1) -> tuple[Array, Array]:
     _, a, b = paired(x, y, equal_width=True, dtype=dtype)
     n = int(a.shape[0])
     if not 1 <= k < n:
-        raise InputError(f"{n} rows have no {k} nearest: k is from 1 to {n - 1}")
+        raise UndefinedError(f"{n} rows have no {k} nearest: k is from 1 to {n - 1}")
     return unit_rows(a, "x"), unit_rows(b, "y")
 
 

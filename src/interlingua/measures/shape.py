@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from interlingua.errors import InputError
+from interlingua.errors import UndefinedError
 from interlingua.measures.arrays import Array, namespace, paired
 from interlingua.measures.moments import Moments, moments
 from interlingua.measures.results import Similarity
@@ -26,10 +26,10 @@ def procrustes(x: Array, y: Array, *, dtype: str = "float64") -> Similarity:
 def procrustes_from(m: Moments) -> Similarity:
     """`procrustes` from moments."""
     if m.n < 2:
-        raise InputError(f"{m.n} rows are too few: this takes at least 2")
+        raise UndefinedError(f"{m.n} rows are too few: this takes at least 2")
     scale = math.sqrt(m.x.trace) * math.sqrt(m.y.trace)
     if scale == 0:
-        raise InputError("no neuron of one side ever changes: nothing can be compared")
+        raise UndefinedError("no neuron of one side ever changes: nothing can be compared")
     xp = namespace(m.joint.cross)
     return Similarity(value=min(float(xp.sum(xp.linalg.svdvals(m.joint.cross))) / scale, 1.0), n=m.n)
 
@@ -48,7 +48,7 @@ def rsa(x: Array, y: Array, *, dtype: str = "float64") -> Similarity:
     left, right = (r - xp.mean(r) for r in ranks)
     own = [float(xp.linalg.vector_norm(r)) for r in (left, right)]
     if min(own) == 0:
-        raise InputError("all pairs of rows of one side are equally far apart: they have no order")
+        raise UndefinedError("all pairs of rows of one side are equally far apart: they have no order")
     return Similarity(value=float(xp.sum((left / own[0]) * (right / own[1]))), n=int(a.shape[0]))
 
 
@@ -58,7 +58,7 @@ def _row_correlations(x: Array) -> Array:
     x = x - xp.mean(x, axis=1, keepdims=True)
     norms = xp.linalg.vector_norm(x, axis=1, keepdims=True)
     if bool(xp.any(norms == 0)):
-        raise InputError("a row has the same value in every neuron: it correlates with nothing")
+        raise UndefinedError("a row has the same value in every neuron: it correlates with nothing")
     x = x / norms
     n = int(x.shape[0])
     order = xp.arange(n, device=x.device)
@@ -84,7 +84,7 @@ def mutual_knn(x: Array, y: Array, *, k: int = 10, normalise: bool = True, dtype
     xp, a, b = paired(x, y, dtype=dtype)
     n = int(a.shape[0])
     if not 1 <= k < n:
-        raise InputError(f"{n} rows have no {k} nearest others: k is from 1 to {n - 1}")
+        raise UndefinedError(f"{n} rows have no {k} nearest others: k is from 1 to {n - 1}")
     if normalise:
         a, b = unit_rows(a, "x"), unit_rows(b, "y")
     shared, order = 0, xp.arange(n, device=a.device)
@@ -105,5 +105,5 @@ def unit_rows(x: Array, name: str) -> Array:
     norms = xp.linalg.vector_norm(x, axis=1, keepdims=True)
     zeros = int(xp.sum(xp.astype(norms == 0, xp.int64)))
     if zeros:
-        raise InputError(f"{name} has {zeros} rows of zeros: they point nowhere")
+        raise UndefinedError(f"{name} has {zeros} rows of zeros: they point nowhere")
     return x / norms

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from interlingua.errors import InputError
+from interlingua.errors import InputError, UndefinedError
 from interlingua.measures.arrays import Array, namespace
 from interlingua.measures.moments import Side
 
@@ -48,7 +48,7 @@ def spectrum(side: Side) -> Spectrum:
     values, axes = xp.linalg.eigh(side.scatter)
     values, axes = xp.flip(values), xp.flip(axes, axis=1)
     if not float(values[0]) > 0:
-        raise InputError("no neuron ever changes: nothing can be compared")
+        raise UndefinedError("no neuron ever changes: nothing can be compared")
     rank = int(xp.sum(xp.astype(values > RANK * values[0], xp.int64)))
     values, axes = values[:rank], axes[:, :rank]
     return Spectrum(side.n, values, axes, axes / xp.sqrt(values))

@@ -2,7 +2,7 @@
 
 from interlingua.stats.correlation import Correlation, adjusted, pearson, spearman
 from interlingua.stats.intervals import Interval, jackknife, mean_interval
-from interlingua.stats.nulls import Null, shuffled
+from interlingua.stats.nulls import Null, p_value, shuffled
 from interlingua.stats.paired import Difference, difference
 from interlingua.stats.pattern import Pattern, align_then_predict
 
@@ -17,6 +17,7 @@ __all__ = [
     "difference",
     "jackknife",
     "mean_interval",
+    "p_value",
     "pearson",
     "shuffled",
     "spearman",

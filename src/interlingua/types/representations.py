@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -42,7 +42,7 @@ class Layered:
         """The number of neurons of the model that read a language."""
         return int(self._of(self.arrays, tag).shape[2])
 
-    def _read(self, key: Tag | tuple[Tag, int], rows: slice) -> Array:
+    def _read(self, key: Tag | tuple[Tag, int], rows: slice | tuple[int, ...]) -> Array:
         import numpy as np
 
         tag, layer = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
@@ -50,10 +50,11 @@ class Layered:
             raise InputError('ask for a language ("fr"), a language and a layer ("fr", 8), or a slice of rows')
         array = self._of(self.arrays, tag)
         if layer is None:
-            return np.asarray(array[:, rows])
+            return np.asarray(array[:, rows]) if isinstance(rows, slice) else np.asarray(array[:])[:, list(rows)]
         if not -array.shape[0] <= layer < array.shape[0]:
             raise InputError(f"there is no layer {layer}: layers run from 0 (embeddings) to {array.shape[0] - 1}")
-        return np.asarray(array[layer % array.shape[0], rows])
+        at = layer % array.shape[0]
+        return np.asarray(array[at, rows]) if isinstance(rows, slice) else np.asarray(array[at])[list(rows)]
 
     def _of(self, values: Mapping[Language, Any], tag: Tag) -> Any:
         lang = Language.parse(tag)
@@ -66,11 +67,12 @@ class Layered:
 class Representations(Layered):
     """Vectors of the same examples in several languages: row i of one language translates row i of every other.
 
-    `reps[:100]` is the same for the first hundred examples; `reps.ids` are the ids of the corpus's rows.
+    `reps[:100]` is the same for the first hundred examples, `reps.only([3, 5, 8])` for some; `reps.ids` are the ids of
+    the corpus's rows.
     """
 
     ids: tuple[str, ...] = ()
-    rows: slice = field(default_factory=lambda: slice(None))
+    rows: slice | tuple[int, ...] = field(default_factory=lambda: slice(None))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -85,10 +87,33 @@ class Representations(Layered):
     def __getitem__(self, key: slice | Tag | tuple[Tag, int]) -> Self | Array:
         if not isinstance(key, slice):
             return self._read(key, self.rows)
-        chosen = range(*self.rows.indices(int(next(iter(self.arrays.values())).shape[1])))[key]
-        if chosen.step < 1:
+        here = range(len(self))[key]
+        if here.step < 1:
             raise InputError("examples are sliced forwards")
+        if not isinstance(self.rows, slice):
+            return replace(self, ids=self.ids[key], rows=self.rows[key])
+        chosen = range(*self.rows.indices(int(next(iter(self.arrays.values())).shape[1])))[key]
         return replace(self, ids=self.ids[key], rows=slice(chosen.start, chosen.stop, chosen.step))
+
+    def only(self, rows: Sequence[int] | Sequence[bool] | Array, *, why: str = "") -> Self:
+        """The same for some examples: their numbers, or a yes or no for each; `why` goes into the signature."""
+        import numpy as np
+
+        wanted = np.asarray(rows)
+        if wanted.dtype == bool:
+            if wanted.shape != (len(self),):
+                raise InputError(f"{wanted.size} choices for {len(self)} examples: give one for each")
+            wanted = np.flatnonzero(wanted)
+        numbers = [int(i) for i in wanted.reshape(-1)]
+        if not numbers:
+            raise InputError("no example is left")
+        if wrong := [i for i in numbers if not 0 <= i < len(self)]:
+            raise InputError(f"there is no example {wrong[0]}: there are {len(self)}")
+        stored = int(next(iter(self.arrays.values())).shape[1])
+        before = range(*self.rows.indices(stored)) if isinstance(self.rows, slice) else self.rows
+        signature = {**self.signature, "only": "; ".join(filter(None, [self.signature.get("only", ""), why]))}
+        chosen = tuple(before[i] for i in numbers)
+        return replace(self, ids=tuple(self.ids[i] for i in numbers), rows=chosen, signature=signature)
 
 
 @dataclass(frozen=True)

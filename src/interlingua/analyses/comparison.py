@@ -1,0 +1,185 @@
+"""What a comparison found, and what can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlingua.analyses.sweep import JACKKNIFED, Plan
+from interlingua.errors import InputError, MissingExtraError
+from interlingua.languages import Language
+from interlingua.measures.catalog import find
+from interlingua.measures.joined import Joined, View
+from interlingua.measures.prepare import Preparation, outliers_of
+from interlingua.stats import Pattern, adjusted, align_then_predict, difference
+from interlingua.types import Representations
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT = ("anc", "linear_cka", "debiased_cka", "matching")
+# Kept for tests of the comparison, and no part of its table.
+_INSIDE = ("blocks", "left_out")
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Values by model, layer, pair and measure. `table` is long: one row each."""
+
+    rows: tuple[dict[str, Any], ...]
+    reps: Representations
+    plan: Plan
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Columns model, layer, source, target, measure, value, low, high, null, p, n, notes, signature, baseline.
+
+        `null` is the value of shuffled pairs, `p` its p-value from 19 shuffles up; with a paper, also what its code
+        gives (`published`) and how (`published_as`).
+        """
+        return pandas().DataFrame([{k: v for k, v in row.items() if k not in _INSIDE} for row in self.rows])
+
+    def matrix(self, measure: str, layer: int) -> pd.DataFrame:
+        """Language x language, for one measure at one layer; what was not compared is missing."""
+        chosen = self._rows(measure=measure, layer=layer)
+        langs = sorted({row[side] for row in chosen for side in ("source", "target")})
+        found = pandas().DataFrame(np.nan, index=langs, columns=langs)
+        symmetric = find(measure).symmetric
+        for row in chosen:
+            found.loc[row["source"], row["target"]] = row["value"]
+            if symmetric:
+                found.loc[row["target"], row["source"]] = row["value"]
+        return found
+
+    def neurons(self, layer: int, pair: tuple[str, str]) -> pd.DataFrame:
+        """Correlation of every neuron between two languages at a layer, the most shared first."""
+        x, y = (self.plan.preparation(self.reps[tag, layer]) for tag in pair)
+        signed = np.asarray(find("anc").function(x, y).signed)
+        table = pandas().DataFrame({"neuron": np.arange(len(signed)), "correlation": signed})
+        return table.sort_values("correlation", key=abs, ascending=False, na_position="last", ignore_index=True)
+
+    def pattern(self, measure: str = "anc", *, pair: tuple[str, str] | None = None) -> Pattern:
+        """Whether similarity rises from the embeddings to a middle layer and falls to the last.
+
+        Over all pairs together, or for one.
+        """
+        wanted = {} if pair is None else dict(zip(("source", "target"), map(_tag, pair), strict=True))
+        rows = self._rows(measure=measure, **wanted)
+        if any(row["blocks"] is None for row in rows):
+            raise InputError(
+                f"{measure} has no values by block to test a pattern on: use {', '.join(JACKKNIFED)} or matching"
+            )
+        layers = sorted({row["layer"] for row in rows})
+        curves = np.stack(
+            [np.mean([row["blocks"] for row in rows if row["layer"] == at], axis=0) for at in layers], axis=1
+        )
+        return align_then_predict(curves)
+
+    def explain(self, layer: int, pair: tuple[str, str], measures: Sequence[str] = DEFAULT) -> pd.DataFrame:
+        """What each measure becomes without outlier neurons, and without the largest directions: where they part ways.
+
+        Linear CKA is a sum over pairs of principal directions, weighted by their variances; `top_share` is the part of
+        it that the directions just left out account for. A CKA that falls apart without its first direction, where ANC
+        and matching do not, was the agreement of that one direction.
+        """
+        x, y = (self.plan.preparation(self.reps[tag, layer]) for tag in pair)
+        outliers = outliers_of(x, y)
+        rows = []
+        steps = {"as it is": Preparation()}
+        if outliers:
+            steps[f"without outlier neurons {', '.join(map(str, outliers))}"] = Preparation(without_neurons=outliers)
+        for k in (1, 2, 5):
+            if k < min(x.shape[1], len(x) - 1):
+                steps[f"without the top {k} direction{'s' if k > 1 else ''}"] = Preparation(drop_components=k)
+        for name, step in steps.items():
+            joined = Joined(View(step(x)), View(step(y)))
+            values = {measure: joined.measure_or_why(measure).value for measure in measures}
+            rows.append({"vectors": name, **values, "top_share": _top_share(x, y, step.drop_components)})
+        return pandas().DataFrame(rows)
+
+    def versus(self, other: Comparison, measure: str = "anc") -> pd.DataFrame:
+        """The difference to another model on the same sentences, layer by layer and pair by pair.
+
+        The interval is that of the paired difference; p-values are two-sided, and adjusted for the number of rows
+        (Holm). Layers are matched by number, as far as both models have them.
+        """
+        if self.reps.ids != other.reps.ids:
+            raise InputError("two models are compared on the same sentences, and these are not the same")
+        second = {(r["layer"], r["source"], r["target"]): r for r in other._rows(measure=measure)}
+        first = [r for r in self._rows(measure=measure) if (r["layer"], r["source"], r["target"]) in second]
+        if not first:
+            raise InputError("the two comparisons have no layer and pair in common")
+        return _differences([(r, second[r["layer"], r["source"], r["target"]]) for r in first], measure)
+
+    def between(self, first: int, second: int, measure: str = "anc") -> pd.DataFrame:
+        """One layer less another, pair by pair, on the same sentences; like `versus`."""
+        rows = {(r["source"], r["target"]): r for r in self._rows(measure=measure, layer=second)}
+        return _differences(
+            [(r, rows[r["source"], r["target"]]) for r in self._rows(measure=measure, layer=first)], measure
+        )
+
+    def _rows(self, **wanted: Any) -> list[dict[str, Any]]:
+        chosen = [row for row in self.rows if not row["baseline"] and all(row[k] == v for k, v in wanted.items())]
+        if not chosen:
+            asked = ", ".join(f"{k} {v}" for k, v in wanted.items())
+            raise InputError(
+                f"nothing was compared for {asked}: there are {', '.join(sorted({r['measure'] for r in self.rows}))}"
+            )
+        return chosen
+
+
+def _tag(tag: str) -> str:
+    return str(Language.parse(tag))
+
+
+def _differences(pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]], measure: str) -> pd.DataFrame:
+    if any(row["left_out"] is None for both in pairs for row in both):
+        hint = "" if measure not in ("cca_mean", "cca_r2", "svcca", "pwcca", "pwcca_symmetric") else ": compare with "
+        hint += "cca_intervals=True" if hint else ""
+        raise InputError(f"{measure} has no values without single blocks to test a difference on{hint}")
+    found = [difference(a["value"], b["value"], a["left_out"], b["left_out"]) for a, b in pairs]
+    table = pandas().DataFrame(
+        [
+            {
+                "source": a["source"],
+                "target": a["target"],
+                "measure": measure,
+                "first_model": a["model"],
+                "first_layer": a["layer"],
+                "second_model": b["model"],
+                "second_layer": b["layer"],
+                "first": a["value"],
+                "second": b["value"],
+                "difference": d.value,
+                "low": d.interval.low,
+                "high": d.interval.high,
+                "p": d.p,
+            }
+            for (a, b), d in zip(pairs, found, strict=True)
+        ]
+    )
+    table["p_adjusted"] = adjusted(table["p"].to_list(), method="holm")
+    return table
+
+
+def _top_share(x: Array, y: Array, k: int) -> float | None:
+    """The share of linear CKA's numerator Σ λᵢμⱼ⟨uᵢ, vⱼ⟩² that pairs of the k leading directions make up."""
+    if not k:
+        return None
+    joined = Joined(View(x), View(y))
+    rotated = np.asarray(joined.x.spectrum.axes.T @ joined.moments.joint.cross @ joined.y.spectrum.axes) ** 2
+    return float(rotated[:k, :k].sum() / rotated.sum())
+
+
+def pandas() -> Any:
+    """The library, or an error that says how to install it."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("pandas", "compare", "tables of comparisons") from error
+    return pd

@@ -1,0 +1,47 @@
+"""Leaving out the sentences that can be matched by what they share with their translation on the surface."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+from interlingua.corpora.shared import shared_rows
+from interlingua.errors import InputError
+from interlingua.languages import Language
+from interlingua.types import ParallelCorpus, Representations
+
+
+def leave_out_shared(
+    reps: Representations,
+    corpus: ParallelCorpus,
+    *,
+    source: str | Language = "",
+    digits: bool = True,
+    names: bool = True,
+    tokenizer: Any = None,
+    letters: int = 3,
+) -> Representations:
+    """The representations without sentences that share numbers, names or sub-words with their translation.
+
+    A row is left out if it shares something in any pair that will be compared, so that all pairs keep the same
+    sentences: those of `source` with every other language, or all pairs. `corpus` is the text they were extracted from;
+    `tokenizer` is the model's, and only with it sub-words (of at least `letters` letters or digits) count.
+    """
+    if reps.ids != corpus.ids:
+        raise InputError("the corpus is not the one these vectors were extracted from: its rows have other ids")
+    langs = reps.langs
+    first = Language.parse(source) if source else None
+    pairs = [(first, lang) for lang in langs if lang != first] if first else list(combinations(langs, 2))
+    split = tokenizer.tokenize if tokenizer is not None else None
+    shared = shared_rows(corpus, pairs, digits=digits, names=names, subwords=split, letters=letters)
+    kinds = [
+        kind
+        for kind, asked in (("digits", digits), ("names", names), (f"sub-words of {letters} letters", split))
+        if asked
+    ]
+    if not kinds:
+        raise InputError("nothing to leave out by: ask for digits, names or a tokenizer's sub-words")
+    if shared.all():
+        raise InputError(f"all {len(corpus)} sentences share {' or '.join(kinds)}: none would be left")
+    why = f"{int(shared.sum())} left out that share {' or '.join(kinds)}"
+    return reps.only(~shared, why=why + (f" with {first}" if first else ""))

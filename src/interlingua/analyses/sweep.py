@@ -1,0 +1,230 @@
+"""One layer of a comparison: every pair and every measure, each with its interval, its null and its signature."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interlingua import __version__
+from interlingua.errors import UndefinedError
+from interlingua.languages import Language
+from interlingua.measures.catalog import find
+from interlingua.measures.joined import FROM_CANONICAL, FROM_MOMENTS, Joined, View
+from interlingua.measures.moments import Moments
+from interlingua.measures.papers import Paper
+from interlingua.measures.prepare import Preparation
+from interlingua.measures.results import Retrieval
+from interlingua.stats import Interval, jackknife, mean_interval, p_value
+from interlingua.types import Representations
+
+# Measures that have an interval by the jackknife over blocks; retrieval has one from its hits.
+JACKKNIFED = ("anc", "linear_cka", "debiased_cka")
+
+Pair = tuple[Language, Language]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to compute at every layer."""
+
+    pairs: tuple[Pair, ...]
+    measures: tuple[str, ...]
+    preparation: Preparation
+    blocks: int
+    nulls: int
+    seed: int
+    cca_intervals: bool = False
+    paper: Paper | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """What the numbers depend on, apart from the vectors."""
+        return {
+            "pairs": [[str(a), str(b)] for a, b in self.pairs],
+            "measures": {name: find(name).revision for name in self.measures},
+            "preparation": self.preparation.signature(),
+            "blocks, nulls, seed": [self.blocks, self.nulls, self.seed],
+            "cca_intervals": self.cca_intervals,
+            "paper": self.paper.name if self.paper else "",
+        }
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """The interval of a value, where its measure has one; and the values of single blocks, and without each of them."""
+
+    interval: Interval | None = None
+    blocks: tuple[float, ...] | None = None
+    left_out: tuple[float, ...] | None = None
+
+
+def sweep(
+    reps: Representations, layer: int, plan: Plan, published: Representations | None = None
+) -> list[dict[str, Any]]:
+    """Every pair at one layer; each language is read and worked on once."""
+    langs = dict.fromkeys(lang for pair in plan.pairs for lang in pair)
+    views = {lang: View(plan.preparation(reps[lang, layer]), plan.blocks) for lang in langs}
+    # A paper takes its vectors as they are.
+    as_they_are = published or (reps if plan.preparation != Preparation() else None)
+    theirs = views if plan.paper is None or as_they_are is None else {v: View(as_they_are[v, layer]) for v in langs}
+    rows = []
+    for number, pair in enumerate(plan.pairs):
+        joined = Joined(views[pair[0]], views[pair[1]])
+        streams = np.random.SeedSequence([plan.seed, layer, number]).spawn(plan.nulls)
+        orders = (np.random.default_rng(stream).permutation(len(reps)) for stream in streams)
+        shuffles = [joined.shuffled(plan.measures, order) for order in orders]
+        how_sure = uncertainties(joined, plan.measures, cca=plan.cca_intervals)
+        paper = _published(joined if theirs is views else Joined(theirs[pair[0]], theirs[pair[1]]), plan)
+        for name in plan.measures:
+            result, sure = joined.measure_or_why(name), how_sure[name]
+            null = [values[name] for values in shuffles if math.isfinite(values[name])]
+            rows.append(
+                {
+                    "model": model_name(reps),
+                    "layer": layer,
+                    "source": str(pair[0]),
+                    "target": str(pair[1]),
+                    "measure": name,
+                    "value": result.value,
+                    "low": None if sure.interval is None else sure.interval.low,
+                    "high": None if sure.interval is None else sure.interval.high,
+                    "null": float(np.mean(null)) if null else None,
+                    "p": p_value(result.value, null),
+                    "n": result.n,
+                    **paper.get(name, {}),
+                    "notes": "; ".join(result.notes),
+                    "signature": signature(reps, layer, pair, name, plan),
+                    "blocks": sure.blocks,
+                    "left_out": sure.left_out,
+                }
+            )
+    return rows
+
+
+def uncertainties(joined: Joined, names: Sequence[str], *, cca: bool = False) -> dict[str, Uncertainty]:
+    """How sure the value of each measure is."""
+    linear = [name for name in names if name in JACKKNIFED or (cca and name in FROM_CANONICAL)]
+    without = list(joined.left_out(linear)) if linear else []
+    found = {}
+    for name in names:
+        result = joined.measure_or_why(name)
+        left_out = tuple(values[name] for values in without if name in linear)
+        if left_out and all(map(math.isfinite, (result.value, *left_out))):
+            blocks = tuple(value_of_block(name, part) for part in joined.parts) if name in FROM_MOMENTS else None
+            found[name] = Uncertainty(jackknife(result.value, left_out), blocks, left_out)
+        elif isinstance(result, Retrieval):
+            hits = np.asarray(result.hits, np.float64).mean(0)
+            sums, sizes = zip(*((hits[cut].sum(), cut.stop - cut.start) for cut in joined.x.cuts), strict=True)
+            found[name] = Uncertainty(
+                mean_interval(hits),
+                tuple(float(s / size) for s, size in zip(sums, sizes, strict=True)),
+                tuple(float((hits.sum() - s) / (len(hits) - size)) for s, size in zip(sums, sizes, strict=True)),
+            )
+        else:
+            found[name] = Uncertainty()
+    return found
+
+
+def value_of_block(name: str, part: Moments) -> float:
+    """A linear measure on one block of rows; NaN where it has no value there."""
+    try:
+        return FROM_MOMENTS[name](part).value
+    except UndefinedError:
+        return math.nan
+
+
+def _published(joined: Joined, plan: Plan) -> dict[str, dict[str, Any]]:
+    """What a paper's code gives for each measure it has."""
+    paper = plan.paper
+    if paper is None:
+        return {}
+    return {
+        name: {"published": paper.value(joined.measure_or_why(paper.variants[name])), "published_as": paper.how(name)}
+        if name in paper.variants
+        else {"published": None, "published_as": None}
+        for name in plan.measures
+    }
+
+
+def signature(reps: Representations, layer: int, pair: Pair, measure: str, plan: Plan) -> str:
+    """Everything a number depends on, in one line."""
+    known = reps.signature
+    corpus = known.get("corpus", {})
+    done = [f"{k}={v}" for k, v in plan.preparation.signature().items() if v]
+    facts = {
+        "measure": measure,
+        "revision": find(measure).revision,
+        "pair": f"{pair[0]}-{pair[1]}",
+        "layer": layer,
+        "n": len(reps),
+        "level": known.get("level", "unknown"),
+        "pooling": known.get("pooling", "unknown"),
+        "truncated": known.get("truncate", False),
+        "vectors": " ".join(filter(None, [str(known.get("dtype", "unknown")), str(known.get("autocast", ""))])),
+        "prepared": ",".join(done).replace(" ", "") or "no",
+        "dtype": "float64",
+        "blocks": plan.blocks,
+        "nulls": plan.nulls,
+        "seed": plan.seed,
+        "corpus": _short([corpus.get(str(lang)) for lang in pair]) if corpus else "unknown",
+        "rows": _short(reps.ids),
+        "only": known.get("only", "") or "all",
+        "model": _short(known["model"]) if "model" in known else "unknown",
+        "version": __version__,
+    }
+    return "|".join(f"{key}:{value}" for key, value in facts.items())
+
+
+def _short(facts: Any) -> str:
+    return _hash(facts)[:12]
+
+
+def _hash(facts: Any) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def model_name(reps: Representations) -> str:
+    """The name of the model, or the names of one model a language."""
+    found = reps.signature.get("model", {})
+    if "model" in found:
+        return str(found["model"]) + (" (random)" if found.get("random") else "")
+    return ", ".join(dict.fromkeys(str(model["model"]) for model in found.values())) or "unnamed"
+
+
+class Cache:
+    """Finished layers, kept in a folder under what they depend on."""
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self._folder = None if folder is None else Path(folder)
+
+    def key(self, reps: Representations, layer: int, plan: Plan, published: Representations | None) -> str:
+        """What the rows of a layer depend on."""
+        vectors = [[dict(each.signature), each.ids] for each in (reps, published) if each is not None]
+        return _hash([vectors, layer, plan.facts()])
+
+    def find(self, key: str) -> list[dict[str, Any]] | None:
+        """The rows of a layer; None where they are not there, or were cut short."""
+        path = None if self._folder is None else self._folder / f"{key}.json"
+        if path is None or not path.exists():
+            return None
+        try:
+            found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            rows = list(found["rows"])
+        except (ValueError, KeyError, TypeError):
+            return None
+        return [{**row, **{k: tuple(row[k]) for k in ("blocks", "left_out") if row[k] is not None}} for row in rows]
+
+    def keep(self, key: str, rows: list[dict[str, Any]]) -> None:
+        """Write the rows of a layer, whole or not at all."""
+        if self._folder is None:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        partial = self._folder / f"{key}.partial"
+        partial.write_text(json.dumps({"interlingua": __version__, "rows": rows}), encoding="utf-8")
+        partial.replace(self._folder / f"{key}.json")
