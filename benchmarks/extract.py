@@ -10,7 +10,6 @@ pooling, copying; "stored" counts writing to disk too. The bare forward pass get
 """
 
 import argparse
-import resource
 import tempfile
 import time
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers as hf
+from clock import Peak
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 import interlingua as il
@@ -127,26 +127,6 @@ def sentence_transformers(model, corpus, options):
     return run
 
 
-class Peak:
-    """Peak memory since it was made: of the card, or of the process (Linux)."""
-
-    def __init__(self, device):
-        self.cuda = device.type == "cuda"
-        if self.cuda:
-            torch.cuda.reset_peak_memory_stats()
-        else:
-            Path("/proc/self/clear_refs").write_text("5")
-
-    def gib(self):
-        """In GiB."""
-        if self.cuda:
-            return torch.cuda.max_memory_allocated() / 2**30
-        status = Path("/proc/self/status")
-        if not status.exists():
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        return next(int(line.split()[1]) for line in status.read_text().splitlines() if "VmHWM" in line) / 2**20
-
-
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser()
@@ -180,7 +160,7 @@ def main():
         il.extract(model, small, **options)  # warm
         for _ in range(arguments.repeats):
             for name, run in contenders.items():
-                peak = Peak(model.device)
+                peak = Peak(cuda=model.device.type == "cuda")
                 start = time.perf_counter()
                 results[name] = run()
                 if model.device.type == "cuda":

@@ -1,10 +1,13 @@
-"""All linear indexes of one pair beside the products they are made of, and retrieval beside its product; CPU seconds.
+"""All linear indexes of one pair beside the products they are made of, and retrieval beside its product.
 
 OMP_NUM_THREADS=1 python benchmarks/measures.py                  13 layers of 10,000 x 768
 OMP_NUM_THREADS=1 python benchmarks/measures.py --layers 1       a quick look
+python benchmarks/measures.py --device cuda                      the same on a GPU
 
-Peers here are textbook computations in NumPy (`textbook`): centre, QR and SVD for each index on its own, as the widely
-copied implementations do. Everything is measured in one run, in one thread, by process time; only ratios mean anything.
+Everything is measured in one run, in one thread, in CPU seconds (on a GPU, seconds on the wall); only ratios mean
+anything. Beside ours stand: the same functions called one by one; the textbook (centre, QR and SVD for each index on
+its own, as widely copied implementations do); and the package ecco, where it is installed (its CCA, SVCCA and PWCCA are
+those we call cca_top98, svcca_top20 and pwcca_google).
 """
 
 import os
@@ -13,22 +16,19 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 import argparse
-import resource
-import time
+import importlib.util
+import sys
+import types
 
 import numpy as np
+from clock import Peak, seconds
 
 from interlingua import measures
 from interlingua.measures.joined import Joined, View
 
 INDEXES = ("anc", "linear_cka", "debiased_cka", "cca_mean", "svcca", "pwcca", "procrustes")
-
-
-def clock(work):
-    """CPU seconds, and what came out."""
-    start = time.process_time()
-    result = work()
-    return time.process_time() - start, result
+# Contenders that take long are measured on the first layer, and counted for all.
+ONCE = ("one by one", "textbook", "ecco")
 
 
 def pair(rng, n, p):
@@ -43,10 +43,15 @@ def pair(rng, n, p):
 
 def bare(x, y):
     """What cannot be saved: three products, and an eigendecomposition a side."""
-    a, b = x.astype(np.float64), y.astype(np.float64)
+    a, b = double(x), double(y)
     a.T @ b
     for v in (a, b):
-        np.linalg.eigh(v.T @ v)
+        (np if isinstance(v, np.ndarray) else sys.modules["torch"]).linalg.eigh(v.T @ v)
+
+
+def double(x):
+    """In float64."""
+    return x.astype(np.float64) if isinstance(x, np.ndarray) else x.double()
 
 
 def ours(x, y):
@@ -96,10 +101,46 @@ def textbook(x, y):
     return found
 
 
+def peer():
+    """The four indexes of ecco, or None; only its file of analyses is imported, which asks for nothing but NumPy."""
+    found = importlib.util.find_spec("ecco")
+    if found is None:
+        return None
+    package = types.ModuleType("ecco")
+    package.__path__ = list(found.submodule_search_locations)
+    sys.modules["ecco"] = package
+    analysis = importlib.import_module("ecco.analysis")
+
+    def ecco(x, y):
+        a, b = x.T.astype(np.float64), y.T.astype(np.float64)
+        return {name: getattr(analysis, name)(a, b) for name in ("cka", "cca", "svcca", "pwcca")}
+
+    return ecco
+
+
 def blocked(a, b, block=1024):
     """The bare product of retrieval."""
     for start in range(0, len(a), block):
         a[start : start + block] @ b.T
+
+
+def all_pairs(langs):
+    """ANC and both CKAs of every pair of languages."""
+    views = [View(v) for v in langs]
+    for i, a in enumerate(views):
+        for b in views[:i]:
+            joined = Joined(a, b)
+            for name in ("anc", "linear_cka", "debiased_cka"):
+                joined.measure(name)
+
+
+def all_products(langs):
+    """The products that `all_pairs` needs."""
+    rows = [double(v) for v in langs]
+    for i, a in enumerate(rows):
+        a.T @ a
+        for b in rows[:i]:
+            a.T @ b
 
 
 def main():
@@ -108,55 +149,70 @@ def main():
     parser.add_argument("--layers", type=int, default=13)
     parser.add_argument("--n", type=int, default=10_000)
     parser.add_argument("--p", type=int, default=768)
+    parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
+    cuda = arguments.device == "cuda"
     rng = np.random.default_rng(0)
-    spent = dict.fromkeys(("bare", "ours", "one by one", "textbook"), 0.0)
-    worst = 0.0
+
+    def place(*arrays):
+        if not cuda:
+            return arrays
+        import torch
+
+        return tuple(torch.from_numpy(a).cuda() for a in arrays)
+
+    def clock(work):
+        return seconds(work, cuda=cuda)
+
+    contenders = {"bare": bare, "ours": ours, "one by one": one_by_one}
+    if not cuda:
+        contenders["textbook"] = textbook
+        if ecco := peer():
+            contenders["ecco"] = ecco
+    else:
+        for work in (bare, ours, one_by_one):  # warm
+            work(*place(*pair(rng, 2000, arguments.p)))
+    spent, peaks, values = dict.fromkeys(contenders, 0.0), dict.fromkeys(contenders, 0.0), {}
     for layer in range(arguments.layers):
-        x, y = pair(rng, arguments.n, arguments.p)
-        values = {}
-        for name, work in (("bare", bare), ("ours", ours), ("one by one", one_by_one), ("textbook", textbook)):
-            if name in ("one by one", "textbook") and layer:
-                continue  # measured on the first layer, and counted for all
-            seconds, values[name] = clock(lambda work=work, x=x, y=y: work(x, y))
-            spent[name] += seconds * (arguments.layers if name in ("one by one", "textbook") else 1)
-        if not layer:
-            worst = max(abs(values["ours"][k] - v) for k, v in values["textbook"].items())
-    print(f"{arguments.layers} layers, {arguments.n} x {arguments.p}, one pair, one thread, CPU seconds\n")
-    print("| | seconds | of the bare products and decompositions |\n|---|---:|---:|")
-    for name, seconds in spent.items():
-        print(f"| {name} | {seconds:.2f} | {seconds / spent['bare']:.2f} |")
-    print(f"\nlargest difference from the textbook values: {worst:.1e}")
+        x, y = place(*pair(rng, arguments.n, arguments.p))
+        for name, work in contenders.items():
+            if name in ONCE and layer:
+                continue
+            peak = Peak(cuda=cuda)
+            took, found = clock(lambda work=work, x=x, y=y: work(x, y))
+            spent[name] += took * (arguments.layers if name in ONCE else 1)
+            peaks[name] = max(peaks[name], peak.gib())
+            values.setdefault(name, found)
+        if not layer and "ecco" in contenders:
+            names = {"cka": "linear_cka", "cca": "cca_top98", "svcca": "svcca_top20", "pwcca": "pwcca_google"}
+            gap = max(abs(getattr(measures, ours_)(x, y).value - values["ecco"][k]) for k, ours_ in names.items())
+    where = "seconds on the card" if cuda else "one thread, CPU seconds"
+    print(f"{arguments.layers} layers, {arguments.n} x {arguments.p}, one pair, {where}\n")
+    print("| | seconds | of the bare products and decompositions | peak GiB |\n|---|---:|---:|---:|")
+    for name, took in spent.items():
+        print(f"| {name} | {took:.2f} | {took / spent['bare']:.2f} | {peaks[name]:.2f} |")
+    if "textbook" in values:
+        worst = max(abs(values["ours"][k] - v) for k, v in values["textbook"].items())
+        print(f"\nlargest difference from the textbook values: {worst:.1e}")
+    if "ecco" in values:
+        print(f"largest difference of ecco's values from our functions of the same kind: {gap:.1e}")
 
-    langs = [pair(rng, arguments.n, arguments.p)[0] for _ in range(10)]
-
-    def products():
-        rows = [v.astype(np.float64) for v in langs]
-        for i, a in enumerate(rows):
-            a.T @ a
-            for b in rows[:i]:
-                a.T @ b
-
-    def sweep():
-        views = [View(v) for v in langs]
-        for i, a in enumerate(views):
-            for b in views[:i]:
-                joined = Joined(a, b)
-                for name in ("anc", "linear_cka", "debiased_cka"):
-                    joined.measure(name)
-
-    (base, _), (all_pairs, _) = clock(products), clock(sweep)
+    langs = place(*(pair(rng, arguments.n, arguments.p)[0] for _ in range(10)))
+    (base, _), peak = clock(lambda: all_products(langs)), Peak(cuda=cuda)
+    took, _ = clock(lambda: all_pairs(langs))
     print(
-        f"\n10 languages, 45 pairs, ANC and both CKAs: {all_pairs:.2f} s, {all_pairs / base:.2f} of the bare products"
+        f"\n10 languages, 45 pairs, ANC and both CKAs: {took:.2f} s, {took / base:.2f} of the bare products, "
+        f"peak {peak.gib():.2f} GiB"
     )
-    x, y = pair(rng, arguments.n, arguments.p)
-    base, _ = clock(lambda: blocked(x, y))
-    for name, products_needed in (("matching", 1), ("csls", 2), ("margin", 2)):
-        seconds, _ = clock(lambda name=name: getattr(measures, name)(x, y))
+    x, y = place(*pair(rng, arguments.n, arguments.p))
+    base = min(clock(lambda: blocked(x, y))[0] for _ in range(2))
+    for name, needed in (("matching", 1), ("csls", 2), ("margin", 2)):
+        peak = Peak(cuda=cuda)
+        took = min(clock(lambda name=name: getattr(measures, name)(x, y))[0] for _ in range(2))
         print(
-            f"{name}: {seconds:.2f} s, {seconds / base:.2f} of one blocked product, {seconds / base / products_needed:.2f} of {products_needed}"
+            f"{name}: {took:.3f} s, {took / base / needed:.2f} of {needed} blocked product{'s' * (needed > 1)}, "
+            f"peak {peak.gib():.2f} GiB"
         )
-    print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
 
 
 if __name__ == "__main__":

@@ -47,7 +47,8 @@ def pwcca_google(x: Array, y: Array, *, dtype: str = "float64") -> CanonicalSimi
     """Projection-weighted CCA as google/svcca computes it, and ecco, ReSi and xsim after it.
 
     The canonical directions are applied without the whitening that belongs to them, the mean is added back, and the
-    weights are sums over raw activations; the side with fewer neurons gives the weights.
+    weights are sums over raw activations; the side with fewer neurons gives the weights. With the mean added back, the
+    value depends on the signs that a decomposition happens to give its vectors: a CPU and a GPU differed by 4e-4.
     """
     found = canonical_of(x, y, dtype=dtype)
     xp, a, b = paired(x, y, dtype=dtype)
