@@ -5,6 +5,7 @@ from typing import Any
 from interlingua.corpora import CATALOG
 from interlingua.measures.catalog import CATALOG as CATALOG_OF_MEASURES
 from interlingua.measures.catalog import TRANSFORMATIONS
+from interlingua.measures.papers import PAPERS
 
 
 def catalogue() -> str:
@@ -35,6 +36,18 @@ def measures() -> str:
     return "\n".join(lines)
 
 
+def papers() -> str:
+    """How papers computed their numbers, as a table."""
+    lines = ["| paper | pooling | measures | matching | source |", "|---|---|---|---|---|"]
+    for p in PAPERS:
+        variants = ", ".join(k if k == v else f"{k} is `{v}`" for k, v in p.variants.items())
+        way = "source to target" if p.forward and "matching" in p.variants else ""
+        lines.append(f"| `{p.name}` | {p.pooling} | {variants} | {way} | {p.reference} |")
+    return "\n".join(lines)
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by mkdocs for every page."""
-    return markdown.replace("<!-- catalogue -->", catalogue()).replace("<!-- measures -->", measures())
+    for mark, table in (("catalogue", catalogue), ("measures", measures), ("papers", papers)):
+        markdown = markdown.replace(f"<!-- {mark} -->", table())
+    return markdown

@@ -1,7 +1,7 @@
 """Sentences that share something with their translation that needs no understanding: numbers, names, sub-words.
 
-An untrained encoder gives equal tokens equal vectors, so it matches such sentences without knowing any language: about
-a third of English and French news.
+An untrained encoder gives equal tokens equal vectors, so it matches such sentences without knowing any language: of
+1,997 English and French news sentences one of random weights found 17 %, and 5 % of those that share nothing here.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ from interlingua.measures.anc import anc
 from interlingua.measures.catalog import CATALOG, Measure, find
 from interlingua.measures.cca import cca_mean, cca_r2, pwcca, pwcca_symmetric, svcca
 from interlingua.measures.cka import debiased_cka, linear_cka, rbf_cka
+from interlingua.measures.papers import PAPERS, Paper
+from interlingua.measures.prepare import Preparation, outliers_of
 from interlingua.measures.published import anc_signed, cca_top98, pwcca_google, svcca_top20
 from interlingua.measures.results import CanonicalSimilarity, NeuronSimilarity, Retrieval, Similarity
 from interlingua.measures.retrieval import csls, margin, matching
@@ -11,9 +13,12 @@ from interlingua.measures.shape import mutual_knn, procrustes, rsa
 
 __all__ = [
     "CATALOG",
+    "PAPERS",
     "CanonicalSimilarity",
     "Measure",
     "NeuronSimilarity",
+    "Paper",
+    "Preparation",
     "Retrieval",
     "Similarity",
     "anc",
@@ -28,6 +33,7 @@ __all__ = [
     "margin",
     "matching",
     "mutual_knn",
+    "outliers_of",
     "procrustes",
     "pwcca",
     "pwcca_google",
