@@ -1,0 +1,1 @@
+"""Tables -> figures -> one HTML page. Knows tables, and nothing of where they come from."""

@@ -1,0 +1,144 @@
+"""The tables a report is made of: what is in them, and how they are written, read and merged.
+
+A folder of results holds `results.parquet` and `results.csv` (every number), `details/*.parquet` (neurons, geometry,
+sentences, ...) and `config.json` (what was asked for, resolved, and the version of this schema).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlingua.errors import FormatError, InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Goes up when a column changes its meaning or leaves; older folders are read for as long as `_UPGRADES` says how.
+SCHEMA = 1
+RESULTS, CONFIG, DETAILS = "results", "config.json", "details"
+
+_WHICH = ("model", "pooling", "layer")
+_PAIR = (*_WHICH, "source", "target")
+# The columns of every table, in order. Each row of `values` is one number.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "values": (
+        *_PAIR, "measure", "value", "low", "high", "null", "p", "n", "baseline", "published", "published_as", "notes",
+        "signature",
+    ),
+    # the neurons that correlate most and least between two languages, and how all of them do (counts by bins of r)
+    "neurons": (*_PAIR, "neuron", "correlation"),
+    "histograms": (*_PAIR, "from", "to", "neurons"),
+    # how one language's vectors lie in their space; `language_share` is that of the whole layer
+    "geometry": (*_WHICH, "lang", "baseline", "anisotropy", "effective_rank", "outliers", "outlier_share", "language_share"),
+    # sentences whose translation is not the nearest, the farthest off first: its score, and what was nearer
+    "worst": (*_PAIR, "place", "id", "text", "translation", "score", "nearest_id", "nearest", "nearest_score"),
+    # matching after a preparation of the vectors: what would help retrieval
+    "prepared": (*_PAIR, "preparation", "value", "low", "high"),
+    # layer x layer, where it was asked for
+    "layers": ("model", "pooling", "source", "target", "measure", "source_layer", "target_layer", "value"),
+    # first align, then predict? by model, pair (all pairs where source and target are empty) and measure
+    "patterns": ("model", "pooling", "source", "target", "measure", "holds", "peak", "rise", "fall", "rise_low", "fall_low"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tables:
+    """Everything a report shows. `config` is what was asked for: models, corpus, languages, measures, versions, ..."""
+
+    values: pd.DataFrame
+    neurons: pd.DataFrame
+    histograms: pd.DataFrame
+    geometry: pd.DataFrame
+    worst: pd.DataFrame
+    prepared: pd.DataFrame
+    layers: pd.DataFrame
+    patterns: pd.DataFrame
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], **rows: Sequence[Mapping[str, Any]]) -> Tables:
+        """From rows; what is not given is empty."""
+        pd = pandas()
+        frames = {name: pd.DataFrame(rows.get(name, ()), columns=list(columns)) for name, columns in COLUMNS.items()}
+        return cls(**frames, config=config)
+
+
+def write(tables: Tables, folder: Path) -> None:
+    """Into a folder, each file whole or not at all; a cell that a spreadsheet would run as a formula is quoted."""
+    (folder / DETAILS).mkdir(parents=True, exist_ok=True)
+    for name in COLUMNS:
+        frame: pd.DataFrame = getattr(tables, name)
+        place = folder / f"{RESULTS}.parquet" if name == "values" else folder / DETAILS / f"{name}.parquet"
+        _whole(place, frame.to_parquet(index=False))
+    _whole(folder / f"{RESULTS}.csv", harmless(tables.values).to_csv(index=False).encode())
+    config = {"schema": SCHEMA, **tables.config}
+    _whole(folder / CONFIG, (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def _whole(path: Path, content: bytes) -> None:
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
+def harmless(frame: pd.DataFrame) -> pd.DataFrame:
+    """Text that starts like a formula gets a quote before it, so that no spreadsheet runs it."""
+    text = frame.select_dtypes(exclude="number").columns
+    return frame.assign(
+        **{c: [f"'{v}" if isinstance(v, str) and v[:1] in tuple("=+-@\t\r") else v for v in frame[c]] for c in text}
+    )
+
+
+def read(folder: Path) -> Tables:
+    """The tables of a folder of results; those of an older schema are brought up to date."""
+    pd = pandas()
+    if not (folder / CONFIG).exists() or not (folder / f"{RESULTS}.parquet").exists():
+        raise InputError(f"{folder} holds no results: it has no {CONFIG} or no {RESULTS}.parquet")
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        found = config.pop("schema")
+    except (ValueError, KeyError, AttributeError) as error:
+        raise FormatError(folder / CONFIG, None, "it is not the configuration of a run") from error
+    if not isinstance(found, int) or not 1 <= found <= SCHEMA:
+        raise InputError(f"{folder} has results of schema {found}, and this version reads 1 to {SCHEMA}: upgrade")
+    frames = {}
+    for name, columns in COLUMNS.items():
+        path = folder / f"{RESULTS}.parquet" if name == "values" else folder / DETAILS / f"{name}.parquet"
+        try:
+            frame = pd.read_parquet(path) if path.exists() else pd.DataFrame(columns=list(columns))
+        except (OSError, ValueError) as error:
+            raise FormatError(path, None, f"it cannot be read ({error}): run the comparison again") from error
+        frames[name] = frame.reindex(columns=list(columns))
+    return Tables(**frames, config=config)
+
+
+def merge(parts: Sequence[Tables]) -> Tables:
+    """Several runs as one; a model that is in more than one must have been given the same sentences."""
+    pd = pandas()
+    if len(parts) == 1:
+        return parts[0]
+    corpora = {json.dumps(part.config.get("corpus"), sort_keys=True) for part in parts}
+    if len(corpora) > 1:
+        raise InputError("these runs are over different sentences: their numbers cannot stand in one report")
+    frames = {}
+    for name in COLUMNS:
+        full = [getattr(part, name) for part in parts if len(getattr(part, name))]
+        frames[name] = (
+            pd.concat(full, ignore_index=True).drop_duplicates(ignore_index=True) if full else getattr(parts[0], name)
+        )
+    models = [model for part in parts for model in part.config.get("models", [])]
+    distinct = [model for i, model in enumerate(models) if model not in models[:i]]
+    return Tables(**frames, config={**parts[0].config, "models": distinct})
+
+
+def pandas() -> Any:
+    """The library, or an error that says how to install it."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("pandas", "report", "reading and writing results") from error
+    return pd
