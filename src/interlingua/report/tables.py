@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "neurons": (*_PAIR, "neuron", "correlation"),
     "histograms": (*_PAIR, "from", "to", "neurons"),
     # how one language's vectors lie in their space; `language_share` is that of the whole layer
-    "geometry": (*_WHICH, "lang", "baseline", "anisotropy", "effective_rank", "outliers", "outlier_share", "language_share"),
+    "geometry": (
+        *_WHICH, "lang", "baseline", "anisotropy", "effective_rank", "outliers", "outlier_share", "language_share",
+    ),
     # sentences whose translation is not the nearest, the farthest off first: its score, and what was nearer
     "worst": (*_PAIR, "place", "id", "text", "translation", "score", "nearest_id", "nearest", "nearest_score"),
     # matching after a preparation of the vectors: what would help retrieval
@@ -41,7 +43,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     # layer x layer, where it was asked for
     "layers": ("model", "pooling", "source", "target", "measure", "source_layer", "target_layer", "value"),
     # first align, then predict? by model, pair (all pairs where source and target are empty) and measure
-    "patterns": ("model", "pooling", "source", "target", "measure", "holds", "peak", "rise", "fall", "rise_low", "fall_low"),
+    "patterns": (
+        "model", "pooling", "source", "target", "measure", "holds", "peak", "rise", "fall", "rise_low", "fall_low",
+    ),
 }  # fmt: skip
 
 
