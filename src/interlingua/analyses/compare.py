@@ -86,7 +86,7 @@ def compare(
     for each, random in sets:
         for layer in range(each.layers):
             beside = None if random else theirs
-            key = kept.key(each, layer, plan, beside)
+            key = kept.key("values", layer, plan, each, beside)
             found = kept.find(key)
             if found is None:
                 found = sweep(each, layer, plan, beside)

@@ -37,7 +37,7 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """Columns model, layer, source, target, measure, value, low, high, null, p, n, notes, signature, baseline.
+        """One row a number: model, pooling, layer, source, target, measure, value, low, high, null, p, n, signature.
 
         `null` is the value of shuffled pairs, `p` its p-value from 19 shuffles up; with a paper, also what its code
         gives (`published`) and how (`published_as`).

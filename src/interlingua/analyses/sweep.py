@@ -87,6 +87,7 @@ def sweep(
             rows.append(
                 {
                     "model": model_name(reps),
+                    "pooling": str(reps.signature.get("pooling", "")),
                     "layer": layer,
                     "source": str(pair[0]),
                     "target": str(pair[1]),
@@ -203,10 +204,10 @@ class Cache:
     def __init__(self, folder: str | Path | None) -> None:
         self._folder = None if folder is None else Path(folder)
 
-    def key(self, reps: Representations, layer: int, plan: Plan, published: Representations | None) -> str:
+    def key(self, what: str, layer: int, plan: Plan, *vectors: Representations | None) -> str:
         """What the rows of a layer depend on."""
-        vectors = [[dict(each.signature), each.ids] for each in (reps, published) if each is not None]
-        return _hash([vectors, layer, plan.facts()])
+        known = [[dict(each.signature), each.ids] for each in vectors if each is not None]
+        return _hash([what, known, layer, plan.facts()])
 
     def find(self, key: str) -> list[dict[str, Any]] | None:
         """The rows of a layer; None where they are not there, or were cut short."""
@@ -218,7 +219,7 @@ class Cache:
             rows = list(found["rows"])
         except (ValueError, KeyError, TypeError):
             return None
-        return [{**row, **{k: tuple(row[k]) for k in ("blocks", "left_out") if row[k] is not None}} for row in rows]
+        return [{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows]
 
     def keep(self, key: str, rows: list[dict[str, Any]]) -> None:
         """Write the rows of a layer, whole or not at all."""

@@ -87,7 +87,7 @@ def extract(
     _check(how)
     records = _records(corpus, tags(langs), split, rows, level)
     if dry_run:
-        _plan(_blueprints(model, stack, revision, trust_remote_code), records, how, device, as_json=as_json)
+        plan(blueprints(model, stack, revision, trust_remote_code), records, how, device, as_json=as_json)
         return
     loading = {
         "stack": stack,
@@ -101,18 +101,18 @@ def extract(
         "trust_remote_code": trust_remote_code,
         "trust_pickle": trust_pickle,
     }
-    _run(_models(model, random_except, loading), records, how, out or Path(), as_json=as_json)
+    _run(models_of(model, random_except, loading), records, how, out or Path(), as_json=as_json)
 
 
 def _check(how: dict[str, Any]) -> None:
     """Options that make no sense are told before a model is loaded."""
-    _needs_models()
+    needs_models()
     from interlingua.extract import Extraction
 
     Extraction(**how)
 
 
-def _needs_models() -> None:
+def needs_models() -> None:
     """Torch and transformers, or one line on how to get them; quiet but for errors."""
     from interlingua.errors import MissingExtraError
 
@@ -145,33 +145,35 @@ def _records(corpus: str, langs: tuple[Language, ...], split: str, rows: int, le
     return [record[:rows] if rows else record for record in found]
 
 
-def _models(text: str, random_except: str, loading: dict[str, Any]) -> Model | PerLanguage:
+def models_of(text: str, random_except: str, loading: dict[str, Any]) -> Model | PerLanguage:
+    """What a user names on the command line: a model, or one for each language."""
     from interlingua.errors import InputError
     from interlingua.models import PerLanguage, load_model, random_others
 
-    if random_except and (loading["random"] or _by_language(text)):
+    if random_except and (loading["random"] or by_language(text)):
         raise InputError(
             "--random-except is for one model with its own weights: leave out --random, and name one model"
         )
-    if named := _by_language(text):
+    if named := by_language(text):
         loaded = {name: load_model(name, **loading) for name in dict.fromkeys(named.values())}
         return PerLanguage.by_tag({tag: loaded[name] for tag, name in named.items()})
     model = load_model(text, **loading)
     return random_others(model, random_except, seed=loading["seed"]) if random_except else model
 
 
-def _blueprints(text: str, stack: str, revision: str, trust: bool) -> Model | PerLanguage:
+def blueprints(text: str, stack: str, revision: str, trust: bool) -> Model | PerLanguage:
+    """The same without weights."""
     from interlingua.models import PerLanguage
     from interlingua.models.load import blueprint
 
     def draw(name: str) -> Model:
         return blueprint(name, stack=stack, revision=revision, trust_remote_code=trust)
 
-    named = _by_language(text)
+    named = by_language(text)
     return PerLanguage.by_tag({tag: draw(name) for tag, name in named.items()}) if named else draw(text)
 
 
-def _by_language(text: str) -> dict[str, str]:
+def by_language(text: str) -> dict[str, str]:
     """`en=model,fr=model` as a mapping; empty where it is the name of one model."""
     from interlingua.errors import InputError
 
@@ -183,9 +185,10 @@ def _by_language(text: str) -> dict[str, str]:
     return {tag.strip(): name.strip() for tag, _, name in parts}
 
 
-def _plan(
+def plan(
     model: Model | PerLanguage, records: Record | list[Record], how: dict[str, Any], device: str, *, as_json: bool
 ) -> None:
+    """Print what an extraction would cost."""
     import torch
 
     from interlingua.extract import cost

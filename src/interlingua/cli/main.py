@@ -15,17 +15,23 @@ from typing import Annotated
 import typer
 
 from interlingua import __version__
-from interlingua.cli import data, doctor, extract
+from interlingua.cli import compare, data, doctor, explain, extract, report
 from interlingua.errors import InterlinguaError
 
 HELP = """Is there a common language inside a multilingual language model?
 
-Example: interlingua data show everyday --langs en,fr,zh,ar"""
+Example: interlingua compare xlm-roberta-base --corpus everyday --langs en,fr,zh --out results"""
 
 app = typer.Typer(
     help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 app.add_typer(data.app, name="data")
+app.command("compare")(compare.compare)
+app.command("report")(report.report)
+app.command("recommend")(report.recommend)
+app.command("neurons")(report.neurons)
+app.command("layers")(report.layers)
+app.command("explain")(explain.explain)
 app.command("extract")(extract.extract)
 app.command("doctor")(doctor.doctor)
 

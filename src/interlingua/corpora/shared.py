@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from interlingua.errors import InputError
 from interlingua.languages import Language
 from interlingua.types import ParallelCorpus
 
@@ -49,6 +50,21 @@ def shared_rows(
         left, right = (marks[Language.parse(tag)] for tag in pair)
         found |= np.fromiter((not a.isdisjoint(b) for a, b in zip(left, right, strict=True)), bool, len(corpus))
     return found
+
+
+def without_shared(
+    corpus: ParallelCorpus,
+    pairs: Sequence[tuple[str | Language, str | Language]],
+    *,
+    digits: bool = True,
+    names: bool = True,
+) -> ParallelCorpus:
+    """The corpus without the rows that share something; the number left out is in its notes."""
+    shared = shared_rows(corpus, pairs, digits=digits, names=names)
+    if shared.all():
+        raise InputError(f"all {len(corpus)} sentences of {corpus.name} share something: none would be left")
+    what = " or ".join(name for name, asked in (("digits", digits), ("names", names)) if asked)
+    return corpus.where(~shared, note=f"{int(shared.sum())} rows left out that share {what}")
 
 
 def _marks(text: str, *, digits: bool, names: bool, subwords: Tokenise | None, letters: int) -> frozenset[str]:

@@ -7,6 +7,7 @@ second product. Ties, within the rounding of the scores, count against the model
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import array_api_compat as compat
 import numpy as np
@@ -71,6 +72,31 @@ def margin(x: Array, y: Array, *, k: int = 4, dtype: str = "") -> Retrieval:
         return scores / below
 
     return _scaled(a, b, k, ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatches:
+    """Rows of x that are farthest from their own row of y, the farthest first: it, the nearest other, both cosines."""
+
+    rows: Array
+    nearest: Array
+    own: Array
+    other: Array
+
+
+def mismatches(x: Array, y: Array, *, most: int = 20, dtype: str = "") -> Mismatches:
+    """The rows whose nearest other row of y is nearer than their own by most; where all match, those nearest to not."""
+    a, b = _units(x, y, dtype)
+    xp = namespace(a, b)
+    own, others, nearest = xp.sum(a * b, axis=1), [], []
+    for start, cosines in _blocks(a, b):
+        here = xp.arange(int(cosines.shape[0]), device=a.device)
+        cosines[here, start + here] = -xp.inf
+        nearest.append(xp.argmax(cosines, axis=1))
+        others.append(xp.max(cosines, axis=1))
+    other, near = xp.concat(others), xp.concat(nearest)
+    order = xp.argsort(own - other, stable=True)[:most]
+    return Mismatches(order, xp.take(near, order), xp.take(own, order), xp.take(other, order))
 
 
 def _units(x: Array, y: Array, dtype: str, k: int = 1) -> tuple[Array, Array]:

@@ -105,7 +105,7 @@ def read(folder: Path) -> Tables:
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         found = config.pop("schema")
-    except (ValueError, KeyError, AttributeError) as error:
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise FormatError(folder / CONFIG, None, "it is not the configuration of a run") from error
     if not isinstance(found, int) or not 1 <= found <= SCHEMA:
         raise InputError(f"{folder} has results of schema {found}, and this version reads 1 to {SCHEMA}: upgrade")

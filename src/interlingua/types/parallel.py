@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self, overload
+from itertools import compress
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.languages import Language
 from interlingua.types.corpus import Corpus, Pick, digest, strings
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Row(dict[str, str]):
@@ -111,6 +115,13 @@ class ParallelCorpus(Corpus):
             langs=tuple(self.langs[p] for p in positions),
             columns=tuple(self.columns[p] for p in positions),
         )
+
+    def where(self, wanted: Sequence[bool] | np.ndarray[Any, Any], *, note: str = "") -> Self:
+        """Only the rows for which `wanted` is true; `note` goes into the notes."""
+        if len(wanted) != len(self):
+            raise InputError(f"{self.name}: {len(wanted)} choices for {len(self)} rows: give one for each")
+        chosen = self._select(lambda values: tuple(compress(values, wanted)))
+        return replace(chosen, notes=(*self.notes, note)) if note else chosen
 
     def _select(self, pick: Pick) -> Self:
         return replace(self, ids=pick(self.ids), columns=tuple(pick(column) for column in self.columns))

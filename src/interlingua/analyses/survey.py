@@ -1,0 +1,286 @@
+"""Models and a corpus in, the tables of a report out: extraction, random baselines, comparison and what explains it.
+
+Everything finished is kept in the folder of results (`representations/`, `cache/`), so a run that was interrupted goes
+on where it stopped, and one that was finished costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from interlingua import __version__
+from interlingua.analyses.compare import compare
+from interlingua.analyses.comparison import DEFAULT, Comparison
+from interlingua.analyses.details import details
+from interlingua.analyses.sweep import JACKKNIFED, Cache, model_name
+from interlingua.errors import InputError
+from interlingua.extract import extract
+from interlingua.measures.papers import paper
+from interlingua.measures.prepare import Preparation
+from interlingua.models import Model, PerLanguage, load_model
+from interlingua.report.tables import COLUMNS, CONFIG, SCHEMA, Tables
+from interlingua.types import ParallelCorpus, Representations
+
+REPRESENTATIONS, CACHE = "representations", "cache"
+# What a run may differ in without being another run.
+_MAY_DIFFER = ("versions", "device", "schema")
+
+# A stage of the work, by name -> something to call with (done, total).
+Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+Load = Callable[..., Model | PerLanguage]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """What to find out about models."""
+
+    source: str = ""
+    measures: tuple[str, ...] = DEFAULT
+    poolings: tuple[str, ...] = ("mean",)
+    baseline: bool = True
+    preparation: Preparation = field(default_factory=Preparation)
+    as_published: str = ""
+    same_neurons: bool = False
+    blocks: int = 20
+    cca_intervals: bool = False
+    nulls: int = 5
+    seed: int = 0
+    # options of `extract` (truncate, autocast, dtype, ...) and of `load_model` (device, stack, ...)
+    extraction: Mapping[str, Any] = field(default_factory=dict)
+    loading: Mapping[str, Any] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, Any]:
+        """What was asked for, in words that can be written down; nothing of where it ran."""
+        asked = asdict(self)
+        loading = {k: v for k, v in asked["loading"].items() if v and k != "device"}
+        if "adapter" in loading:
+            loading["adapter"] = Path(loading["adapter"]).name
+        return {**asked, "measures": list(self.measures), "poolings": list(self.poolings), "loading": loading}
+
+
+def survey(
+    models: Sequence[str],
+    corpus: ParallelCorpus,
+    out: str | Path,
+    how: Survey | None = None,
+    *,
+    force: bool = False,
+    load: Load = load_model,
+    stage: Stage = lambda _name: nullcontext(lambda _done, _total: None),
+) -> Tables:
+    """Compare the languages of a corpus inside each model, with a random network beside it.
+
+    `out` is the folder of results; one that holds another run is refused, unless `force` replaces that. `load` is
+    called with a model's name and the options of loading; `stage` shows progress.
+    """
+    asked, folder = how or Survey(), Path(out)
+    if not models:
+        raise InputError("name at least one model")
+    if len(corpus.langs) < 2:
+        raise InputError(f"{corpus.name} has only {corpus.langs[0]}: a comparison takes at least two languages")
+    with _claimed(folder, _config(models, corpus, asked), force=force) as config:
+        parts = [_one(name, corpus, folder, asked, load, stage) for name in dict.fromkeys(models)]
+    rows = {name: [row for part in parts for row in part.get(name, [])] for name in COLUMNS}
+    return Tables.of(config, **rows)
+
+
+def _one(
+    name: str, corpus: ParallelCorpus, folder: Path, how: Survey, load: Load, stage: Stage
+) -> dict[str, list[dict[str, Any]]]:
+    """All tables of one model."""
+    needed = list(dict.fromkeys([*how.poolings, *([paper(how.as_published).pooling] if how.as_published else [])]))
+    reps = _extracted(name, corpus, folder, how, needed, load, stage, random=False)
+    random = _extracted(name, corpus, folder, how, list(how.poolings), load, stage, random=True) if how.baseline else {}
+    found: dict[str, list[dict[str, Any]]] = {column: [] for column in COLUMNS}
+    for pooling in how.poolings:
+        published = reps[paper(how.as_published).pooling] if how.as_published else None
+        with stage(f"comparing {model_name(reps[pooling])}") as progress:
+            comparison = compare(
+                reps[pooling],
+                source=how.source,
+                measures=how.measures,
+                baseline=random.get(pooling),
+                preparation=how.preparation,
+                as_published=how.as_published,
+                published=published if published is not reps[pooling] else None,
+                same_neurons=how.same_neurons,
+                blocks=how.blocks,
+                cca_intervals=how.cca_intervals,
+                nulls=how.nulls,
+                seed=how.seed,
+                cache=folder / CACHE,
+                progress=progress,
+            )
+        # A baseline stands under the name of the model it belongs to.
+        found["values"] += [{**row, "model": model_name(reps[pooling])} for row in comparison.rows]
+        found["patterns"] += _patterns(comparison)
+        with stage(f"looking into {model_name(reps[pooling])}") as progress:
+            for table, rows in _details(comparison, random.get(pooling), corpus, folder, progress).items():
+                found[table] += rows
+    return found
+
+
+def _extracted(
+    name: str,
+    corpus: ParallelCorpus,
+    folder: Path,
+    how: Survey,
+    poolings: Sequence[str],
+    load: Load,
+    stage: Stage,
+    *,
+    random: bool,
+) -> dict[str, Representations]:
+    """Representations by pooling, from the store where they are complete; the model is loaded once."""
+    model = load(name, **{**how.loading, **({"random": True, "seed": how.seed} if random else {})})
+    found = {}
+    what = f"{_slug(name)}{'.random' if random else ''}"
+    for pooling in poolings:
+        place = folder / REPRESENTATIONS / f"{what}.{pooling}.zarr"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with stage(f"extracting {Path(name).name}{', random weights' if random else ''}") as progress:
+            reps = extract(model, corpus, pooling=pooling, out=place, progress=progress, **how.extraction)
+        if not isinstance(reps, Representations):
+            raise InputError("sentences are compared, not words: leave the level out")
+        found[pooling] = reps
+    return found
+
+
+def _details(
+    comparison: Comparison,
+    random: Representations | None,
+    corpus: ParallelCorpus,
+    folder: Path,
+    progress: Callable[[int, int], None],
+) -> dict[str, list[dict[str, Any]]]:
+    """What stands behind the numbers, layer by layer, kept like them."""
+    kept, plan, reps = Cache(folder / CACHE), comparison.plan, comparison.reps
+    found: dict[str, list[dict[str, Any]]] = {}
+    sets = [(reps, False), *([(random, True)] if random is not None else [])]
+    total, done = sum(each.layers for each, _ in sets), 0
+    for each, baseline in sets:
+        for layer in range(each.layers):
+            key = kept.key("details", layer, plan, each)
+            rows = kept.find(key)
+            if rows is None:
+                tables = details(each, layer, plan, corpus, baseline=baseline)
+                rows = [{"table": name, **row} for name, some in tables.items() for row in some]
+                kept.keep(key, rows)
+            for row in rows:
+                found.setdefault(row["table"], []).append({**row, "model": model_name(reps)})
+            done += 1
+            progress(done, total)
+    return found
+
+
+def _patterns(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """First align, then predict: over all pairs, and for each."""
+    names = [m for m in comparison.plan.measures if m in (*JACKKNIFED, "matching")]
+    pairs: list[tuple[str, str] | None] = [None, *((str(a), str(b)) for a, b in comparison.plan.pairs)]
+    for measure in names:
+        for pair in pairs:
+            try:
+                found = comparison.pattern(measure, pair=pair)
+            except InputError:  # fewer than three layers, too few blocks, or a value that does not exist
+                continue
+            yield {
+                "model": model_name(comparison.reps),
+                "pooling": str(comparison.reps.signature.get("pooling", "")),
+                "source": pair[0] if pair else "",
+                "target": pair[1] if pair else "",
+                "measure": measure,
+                "holds": bool(found.holds),
+                "peak": found.peaks[0],
+                "rise": found.rise,
+                "fall": found.fall,
+                "rise_low": found.rise_low,
+                "fall_low": found.fall_low,
+            }
+
+
+def _config(models: Sequence[str], corpus: ParallelCorpus, how: Survey) -> dict[str, Any]:
+    import torch
+    import transformers
+
+    config = {
+        "models": [_shown(name) for name in dict.fromkeys(models)],
+        "corpus": {
+            "name": corpus.name,
+            "licence": corpus.licence,
+            "rows": len(corpus),
+            "languages": [str(lang) for lang in corpus.langs],
+            "hashes": {str(lang): corpus.hash_of(lang) for lang in corpus.langs},
+        },
+        **how.facts(),
+        "versions": {
+            "interlingua": __version__,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        },
+        "device": {"threads": torch.get_num_threads(), "asked": str(how.loading.get("device", ""))},
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(config))
+    return plain
+
+
+def _shown(name: str) -> str:
+    """A model's name without the folders it lies in."""
+    return Path(name).name if Path(name).exists() else name
+
+
+def _slug(name: str) -> str:
+    """A name for files: of a Hub id all of it, of a folder the last part."""
+    return re.sub(r"[^\w.-]+", "-", _shown(name)).strip("-.") or "model"
+
+
+@contextmanager
+def _claimed(folder: Path, config: dict[str, Any], *, force: bool) -> Iterator[dict[str, Any]]:
+    """The folder for this run alone, and only if it holds this run or none."""
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise InputError(f"another run is writing to {folder}: wait for it, or choose another folder") from error
+    try:
+        _same_run(folder, config, force=force)
+        yield config
+    finally:
+        lock.release()
+
+
+def _same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:
+    path = folder / CONFIG
+    if path.exists():
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            before = {}
+        other = [k for k in config if k not in _MAY_DIFFER and before.get(k) != config[k]]
+        if other and not force:
+            shown = "; ".join(f"{k} was {_brief(before.get(k))} and is {_brief(config[k])}" for k in other[:3])
+            raise InputError(f"{folder} holds another run ({shown}): choose another folder, or --force to replace it")
+        if other:
+            for name in (REPRESENTATIONS, CACHE):
+                shutil.rmtree(folder / name, ignore_errors=True)
+    elif any(p.name != ".lock" for p in folder.iterdir()) and not force:
+        raise InputError(f"{folder} is not empty and holds no run: choose another folder, or --force to write there")
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps({"schema": SCHEMA, **config}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."

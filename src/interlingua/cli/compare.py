@@ -1,0 +1,215 @@
+"""`interlingua compare`: model names and a corpus -> a report."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlingua.cli.data import Json, Langs, Split, tags
+from interlingua.cli.extract import blueprints, models_of, needs_models, plan
+from interlingua.cli.terminal import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from interlingua.report.tables import Tables
+    from interlingua.report.words import Verdict
+    from interlingua.types import ParallelCorpus
+
+DEFAULT = "anc,linear_cka,debiased_cka,matching"
+
+
+def compare(
+    models: Annotated[
+        list[str], typer.Argument(help="Hub ids or folders; or en=bert-en,fr=bert-fr.", metavar="MODEL...")
+    ],
+    corpus: Annotated[str, typer.Option("--corpus", help="A data set (see: interlingua data ls) or your own files.")],
+    out: Annotated[Path | None, typer.Option("--out", help="The folder of results, new or of the same run.")] = None,
+    langs: Langs = "",
+    split: Split = "",
+    rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows of the corpus.", min=0)] = 0,
+    source: Annotated[str, typer.Option(help="Compare this language with the others; all: every pair.")] = "",
+    measures: Annotated[str, typer.Option(help="Names, or all. See: interlingua explain.")] = DEFAULT,
+    pooling: Annotated[str, typer.Option(help="One or more of mean, first, last, max, weighted, mixed.")] = "mean",
+    baseline: Annotated[bool, typer.Option("--baseline/--no-baseline", help="A random network beside.")] = True,
+    as_published: Annotated[str, typer.Option(help="del2022, muller2021, wu2020: their numbers beside.")] = "",
+    leave_out: Annotated[str, typer.Option(help="Sentences that share digits, names or digits,names.")] = "",
+    remove_mean: Annotated[bool, typer.Option("--remove-mean", help="Centre every language first.")] = False,
+    drop_components: Annotated[int, typer.Option(help="Drop so many top directions first.", min=0)] = 0,
+    standardise: Annotated[bool, typer.Option("--standardise", help="Scale every neuron first.")] = False,
+    nulls: Annotated[int, typer.Option(help="Shuffles of the pairing; 199 give p-values.", min=0)] = 5,
+    blocks: Annotated[int, typer.Option(help="Blocks of sentences, for intervals.", min=2)] = 20,
+    cca_intervals: Annotated[bool, typer.Option("--cca-intervals", help="Intervals for CCA too (slow).")] = False,
+    same_neurons: Annotated[bool, typer.Option("--same-neurons", help="Two networks whose neurons agree.")] = False,
+    seed: Annotated[int, typer.Option(help="Of shuffles and random weights.", min=0)] = 0,
+    truncate: Annotated[bool, typer.Option("--truncate", help="Cut sentences longer than the model takes.")] = False,
+    stack: Annotated[str, typer.Option(help="encoder or decoder, of a model that has both.")] = "",
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; by default cuda where there is one.")] = "",
+    dtype: Annotated[str, typer.Option(help="The network's: float32, bfloat16 or float16.")] = "float32",
+    autocast: Annotated[str, typer.Option(help="Compute in bfloat16 or float16 where that is safe.")] = "",
+    attention: Annotated[str, typer.Option(help="eager, sdpa, flash_attention_2.")] = "",
+    revision: Annotated[str, typer.Option(help="A branch, tag or commit on the Hub.")] = "",
+    adapter: Annotated[str, typer.Option(help="A folder or Hub id of a PEFT adapter.")] = "",
+    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help="Run the repository's code.")] = False,
+    trust_pickle: Annotated[bool, typer.Option("--trust-pickle", help="Unpickle weights in full.")] = False,
+    formats: Annotated[str, typer.Option(help="Figures as svg, png, pdf; none for no files.")] = "svg,png",
+    title: Annotated[str, typer.Option(help="Of the report.")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace another run in the folder.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what extraction would cost.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare the languages inside one model or several, layer by layer, and write a report.
+
+    Run it again after an interruption and it goes on; nothing finished is computed twice.
+
+    Example: interlingua compare xlm-roberta-base --corpus everyday --langs en,fr,de,ru,zh --out results
+    """
+    from interlingua.errors import InputError
+
+    if out is None and not dry_run:
+        raise InputError("say where to write with --out results, or ask for the cost with --dry-run")
+    needs_models()
+    names = _measures(measures)
+    text = _text(corpus, langs, split, rows, source, leave_out)
+    if dry_run:
+        for name in models:
+            typer.echo(f"{visible(name)}{', and as much for its random baseline' if baseline else ''}")
+            how = {"truncate": truncate, "autocast": autocast}
+            plan(blueprints(name, stack, revision, trust_remote_code), text, how, device, as_json=as_json)
+        return
+    from interlingua.analyses.survey import Survey, survey
+    from interlingua.cli.progress import bar
+    from interlingua.measures.prepare import Preparation
+    from interlingua.report.publish import publish
+
+    asked = Survey(
+        source="" if source == "all" else source or str(text.langs[0]),
+        measures=names,
+        poolings=tuple(part.strip() for part in pooling.split(",") if part.strip()),
+        baseline=baseline,
+        preparation=Preparation(remove_mean=remove_mean, drop_components=drop_components, standardise=standardise),
+        as_published=as_published,
+        same_neurons=same_neurons,
+        blocks=blocks,
+        cca_intervals=cca_intervals,
+        nulls=nulls,
+        seed=seed,
+        extraction={"truncate": truncate, "autocast": autocast},
+        loading={
+            "stack": stack,
+            "device": device,
+            "dtype": dtype,
+            "attention": attention,
+            "revision": revision,
+            "adapter": adapter,
+            "trust_remote_code": trust_remote_code,
+            "trust_pickle": trust_pickle,
+        },
+    )
+    folder = out or Path()
+    tables = survey(models, text, folder, asked, force=force, load=_load, stage=bar)
+    figures = () if formats == "none" else tuple(part.strip() for part in formats.split(",") if part.strip())
+    with bar("writing the report"):
+        place = publish(tables, folder, formats=figures, title=title)
+    show(tables, place, as_json=as_json)
+
+
+def _load(name: str, **loading: Any) -> Any:
+    return models_of(name, "", {"random": False, "seed": 0, **loading})
+
+
+def _measures(text: str) -> tuple[str, ...]:
+    from interlingua.measures.catalog import CATALOG, find
+
+    if text == "all":
+        return tuple(m.name for m in CATALOG)
+    return tuple(dict.fromkeys(find(part.strip()).name for part in text.split(",") if part.strip()))
+
+
+def _text(corpus: str, langs: str, split: str, rows: int, source: str, leave_out: str) -> ParallelCorpus:
+    from itertools import combinations
+
+    from interlingua.corpora.loading import parallel
+    from interlingua.corpora.shared import without_shared
+    from interlingua.errors import UnknownNameError
+    from interlingua.languages import Language
+
+    text = parallel(corpus, *tags(langs), split=split)
+    text = text[:rows] if rows else text
+    kinds = [part.strip() for part in leave_out.split(",") if part.strip()]
+    if not kinds:
+        return text
+    if unknown := [kind for kind in kinds if kind not in ("digits", "names")]:
+        raise UnknownNameError("thing that sentences share", unknown[0], ("digits", "names"))
+    if source == "all":
+        pairs = list(combinations(text.langs, 2))
+    else:
+        first = Language.parse(source) if source else text.langs[0]
+        pairs = [(first, lang) for lang in text.langs if lang != first]
+    return without_shared(text, pairs, digits="digits" in kinds, names="names" in kinds)
+
+
+def show(tables: Tables, place: Path, *, as_json: bool = False) -> None:
+    """What was found: a line a pair, a sentence a model, and where the report is."""
+    from dataclasses import asdict
+
+    from interlingua.report.words import cautions, summary, verdicts
+
+    found = verdicts(tables)
+    if as_json:
+        told = {
+            "report": str(place),
+            "pairs": [{k: _plain(v) for k, v in asdict(verdict).items()} for verdict in found],
+            "summary": dict(summary(tables)),
+            "cautions": list(cautions(tables)),
+        }
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        return
+    _pairs(found)
+    for heading, sentence in summary(tables):
+        typer.echo(f"\n{visible(heading)}: {visible(sentence)}")
+    for caution in cautions(tables):
+        typer.echo(f"\nBe careful: {visible(caution)}")
+    typer.echo(f"\nThe report is {place}")
+
+
+def _pairs(found: Sequence[Verdict]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    models = {(v.model, v.pooling) for v in found}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    columns = ["pair", "layer 0", "peak", "at layer", "interval", "shuffled", "untrained", "last", "matched", "verdict"]
+    for column in (["model"] if len(models) > 1 else []) + columns:
+        table.add_column(column, justify="left" if column in ("model", "pair", "verdict") else "right", no_wrap=True)
+    for v in found:
+        cells = [
+            f"{v.source}-{v.target}",
+            _two(v.first),
+            _two(v.peak),
+            str(v.peak_layer),
+            f"{_two(v.low)}..{_two(v.high)}" if math.isfinite(v.low) else "",
+            _two(v.null),
+            _two(v.untrained),
+            _two(v.last),
+            f"{v.matched:.0%}" if math.isfinite(v.matched) else "",
+            v.verdict,
+        ]
+        name = f"{v.model} ({v.pooling})" if len({p for _, p in models}) > 1 else v.model
+        table.add_row(*(Text(visible(cell)) for cell in ([name] if len(models) > 1 else []) + cells))
+    console = Console()
+    console.print(f"{found[0].measure} by pair" if found else "no values")
+    console.print(table)
+
+
+def _two(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else ""
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

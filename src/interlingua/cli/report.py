@@ -1,0 +1,204 @@
+"""`interlingua report`, `recommend`, `neurons`, `layers`: what can be asked of folders of results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from interlingua.cli.compare import show
+from interlingua.cli.data import Json
+from interlingua.cli.terminal import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from interlingua.report.tables import Tables
+    from interlingua.types import Representations
+
+Folders = Annotated[list[Path], typer.Argument(help="Folders that `interlingua compare` wrote.", metavar="DIR...")]
+Folder = Annotated[Path, typer.Argument(help="A folder that `interlingua compare` wrote.", metavar="DIR")]
+ModelName = Annotated[str, typer.Option("--model", help="Which model, where there are several.")]
+PoolingName = Annotated[str, typer.Option("--pooling", help="Which pooling, where there are several.")]
+PairOf = Annotated[str, typer.Option("--pair", help="Two languages: en,fr. By default the first pair.")]
+
+
+def report(
+    folders: Folders,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to write; by default the folder itself.")] = None,
+    formats: Annotated[str, typer.Option(help="Figures as svg, png, pdf; none for no files.")] = "svg,png",
+    title: Annotated[str, typer.Option(help="Of the report.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Draw the figures and write the report of a run again, or one report of several runs over the same sentences.
+
+    Example: interlingua report results-a results-b --out both
+    """
+    from interlingua.errors import InputError
+    from interlingua.report.publish import publish
+    from interlingua.report.tables import merge, read
+
+    if len(folders) > 1 and out is None:
+        raise InputError("say where the merged report goes with --out")
+    tables = merge([read(folder) for folder in folders])
+    figures = () if formats == "none" else tuple(part.strip() for part in formats.split(",") if part.strip())
+    show(tables, publish(tables, out or folders[0], formats=figures, title=title), as_json=as_json)
+
+
+def recommend(folders: Folders, as_json: Json = False) -> None:
+    """Say which layer and pooling to use for retrieval, where little is to be expected, and what would help.
+
+    Example: interlingua recommend results
+    """
+    from dataclasses import asdict
+
+    from interlingua.report.advice import advice
+    from interlingua.report.tables import merge, read
+
+    found = advice(merge([read(folder) for folder in folders]))
+    if as_json:
+        typer.echo(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False))
+        return
+    for each in found:
+        typer.echo(visible(f"{each.model}: {' '.join(each.sentences)}"))
+
+
+def neurons(
+    folder: Folder,
+    layer: Annotated[int, typer.Option("--layer", help="By default the one where ANC is highest.")] = -1,
+    pair: PairOf = "",
+    model: ModelName = "",
+    pooling: PoolingName = "",
+    count: Annotated[int, typer.Option("--count", "-n", help="How many to show at either end.", min=1)] = 10,
+    as_json: Json = False,
+) -> None:
+    """Show the neurons that two languages share most and least; write all of them as a table.
+
+    Example: interlingua neurons results --pair en,fr --layer 8
+    """
+    import numpy as np
+
+    from interlingua.measures.anc import anc
+
+    reps = stored(folder, model, pooling)
+    source, target = pair_of(reps, pair)
+    values = {at: anc(reps[source, at], reps[target, at]) for at in (range(reps.layers) if layer < 0 else [layer])}
+    at = max(values, key=lambda key: values[key].value)
+    signed = np.asarray(values[at].signed)
+    order = sorted(range(len(signed)), key=lambda i: (np.isnan(signed[i]), -abs(np.nan_to_num(signed[i]))))
+    place = folder / f"neurons.{source}-{target}.layer{at}.csv"
+    lines = ["neuron,correlation", *(f"{i},{signed[i]:.6g}" for i in order)]
+    place.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    there = [i for i in order if not np.isnan(signed[i])]
+    most, least = there[:count], there[-count:]
+    if as_json:
+        facts = {"layer": at, "source": source, "target": target, "anc": values[at].value, "table": str(place)}
+        ends = {name: {int(i): float(signed[i]) for i in some} for name, some in (("most", most), ("least", least))}
+        typer.echo(json.dumps({**facts, **ends}, indent=2))
+        return
+    typer.echo(f"{source}-{target}, layer {at}: ANC {values[at].value:.3f} over {len(there)} neurons")
+    for name, some in (("most shared", most), ("least shared", least)):
+        typer.echo(f"{name:>12}: " + ", ".join(f"{i} ({signed[i]:+.2f})" for i in some))
+    typer.echo(f"all of them: {place}")
+
+
+def layers(
+    folder: Folder,
+    pair: PairOf = "",
+    measure: Annotated[str, typer.Option(help="Any but the neuron-wise ones.")] = "linear_cka",
+    model: ModelName = "",
+    pooling: PoolingName = "",
+    other: Annotated[str, typer.Option(help="Another model of the folder, to read the second language.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Compare every layer of one language with every layer of another, and draw the map; the report gets it too.
+
+    Example: interlingua layers results --pair en,fr
+    """
+    from interlingua.analyses.compare import compare_layers
+    from interlingua.analyses.sweep import model_name
+    from interlingua.cli.progress import bar
+    from interlingua.report.figures import layer_matrix, save
+    from interlingua.report.publish import FIGURES, publish
+    from interlingua.report.tables import Tables, read
+
+    reps = stored(folder, model, pooling)
+    beside = stored(folder, other, pooling) if other else None
+    source, target = pair_of(reps, pair)
+    with bar("comparing layers") as progress:
+        grid = compare_layers(reps, source, target, measure, other=beside, progress=progress)
+    name = model_name(reps) + (f" and {model_name(beside)}" if beside is not None else "")
+    known = {"model": name, "pooling": str(reps.signature.get("pooling", "")), "source": source, "target": target}
+    rows = [
+        {**known, "measure": measure, "source_layer": int(i), "target_layer": int(j), "value": float(grid.loc[i, j])}
+        for i in grid.index
+        for j in grid.columns
+    ]
+    tables = read(folder)
+    new = Tables.of(tables.config, layers=rows)
+    figure = f"layers-{source}-{target}-{measure}"
+    save({figure: layer_matrix(new.layers)}, folder / FIGURES)
+    publish(with_layers(tables, new.layers), folder, formats=())
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    best = {int(i): int(grid.loc[i].idxmax()) for i in grid.index}
+    typer.echo(f"{measure}, {source} by row and {target} by column, of {visible(name)}")
+    typer.echo(grid.to_string(float_format=lambda v: f"{v:.2f}"))
+    typer.echo("nearest layer: " + ", ".join(f"{i}->{j}" for i, j in best.items()))
+    typer.echo(f"the map is {folder / FIGURES / figure}.svg")
+
+
+def with_layers(tables: Tables, rows: pd.DataFrame) -> Tables:
+    """The tables with a map of layers more, in place of one of the same."""
+    from dataclasses import replace
+
+    from interlingua.report.tables import pandas
+
+    keys = ["model", "pooling", "source", "target", "measure"]
+    new = rows[keys].drop_duplicates()
+    kept = tables.layers.merge(new, on=keys, how="left", indicator=True)
+    kept = kept[kept["_merge"] == "left_only"].drop(columns="_merge")
+    return replace(tables, layers=pandas().concat([kept, rows], ignore_index=True) if len(kept) else rows)
+
+
+def stored(folder: Path, model: str, pooling: str) -> Representations:
+    """The representations of a model in a folder of results."""
+    from interlingua.analyses.survey import REPRESENTATIONS
+    from interlingua.analyses.sweep import model_name
+    from interlingua.errors import InputError, UnknownNameError
+    from interlingua.extract import open_store
+    from interlingua.types import Representations
+
+    found: dict[tuple[str, str], Representations] = {}
+    for path in sorted((folder / REPRESENTATIONS).glob("*.zarr")):
+        reps = open_store(path)
+        if isinstance(reps, Representations) and ".random." not in path.name:
+            found[model_name(reps), str(reps.signature.get("pooling", ""))] = reps
+    if not found:
+        raise InputError(f"{folder} holds no representations: run interlingua compare with --out {folder}")
+    names = list(dict.fromkeys(name for name, _ in found))
+    if model and model not in names:
+        raise UnknownNameError("model in this folder", model, names)
+    if not model and len(names) > 1:
+        raise InputError(f"there are several models, choose one with --model: {', '.join(names)}")
+    mine = {way: reps for (name, way), reps in found.items() if name == (model or names[0])}
+    if pooling and pooling not in mine:
+        raise UnknownNameError("pooling in this folder", pooling, mine)
+    return mine[pooling] if pooling else next(iter(mine.values()))
+
+
+def pair_of(reps: Representations, text: str) -> tuple[str, str]:
+    """Two languages as the user named them, or the first two."""
+    from interlingua.cli.data import tags
+    from interlingua.errors import InputError, UnknownNameError
+
+    langs = tags(text) if text else reps.langs[:2]
+    if len(langs) != 2:
+        raise InputError(f"a pair is two languages like en,fr, not {text!r}")
+    for lang in langs:
+        if lang not in reps.langs:
+            raise UnknownNameError("language", str(lang), map(str, reps.langs))
+    return str(langs[0]), str(langs[1])

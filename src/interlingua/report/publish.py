@@ -1,0 +1,36 @@
+"""A folder of results: tables, figures and the page, written whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from interlingua.errors import InputError
+from interlingua.report.figures import all_figures, save
+from interlingua.report.page import page
+from interlingua.report.tables import Tables, write
+
+PAGE, FIGURES = "report.html", "figures"
+FORMATS = ("svg", "png", "pdf")
+
+
+def publish(tables: Tables, folder: Path, *, formats: Sequence[str] = ("svg", "png"), title: str = "") -> Path:
+    """Everything of a run into its folder; where the page is."""
+    if unknown := [name for name in formats if name not in FORMATS]:
+        raise InputError(f"figures are written as {', '.join(FORMATS)}, not {unknown[0]!r}")
+    write(tables, folder)
+    if formats:
+        save(all_figures(tables), folder / FIGURES, formats)
+    place = folder / PAGE
+    partial = place.with_name(PAGE + ".partial")
+    partial.write_text(page(tables, title=title or headline(tables)), encoding="utf-8")
+    partial.replace(place)
+    return place
+
+
+def headline(tables: Tables) -> str:
+    """Models and corpus, for a title."""
+    models = [str(name) for name in tables.config.get("models", [])]
+    shown = ", ".join(models[:3]) + (f" and {len(models) - 3} more" if len(models) > 3 else "")
+    corpus = tables.config.get("corpus", {}).get("name", "")
+    return " on ".join(filter(None, [shown or "Comparison", corpus]))

@@ -1,0 +1,298 @@
+"""What the tables say, in plain words: a verdict for every pair, a few sentences for every model, and cautions.
+
+A pair is judged at the layer where its similarity is highest, by an interval widened for having chosen among layers. If
+that reaches down to the value of shuffled pairs, nothing was found; if it reaches down to an untrained network, it is
+what tokens in common give; so it is where no more sentences find their translation, at the best layer for that, than in
+an untrained network. Beyond that it is called by how many do: strong from 80 %, weak below 30 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+from interlingua.errors import InputError
+from interlingua.report.tables import Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Asked in this order for a measure to judge by: those that have intervals.
+JUDGES = ("anc", "debiased_cka", "linear_cka", "matching", "csls", "margin")
+RETRIEVAL = ("matching", "csls", "margin")
+STRONG, WEAK = 0.8, 0.3
+NOTHING, UNTRAINED = "not above chance", "no more than an untrained network"
+# Above these, cosines and CKA are about something else than meaning.
+ANISOTROPIC, OUTLYING = 0.5, 0.3
+NAMES = {
+    "anc": "ANC",
+    "linear_cka": "linear CKA",
+    "debiased_cka": "debiased CKA",
+    "matching": "matching",
+    "csls": "CSLS matching",
+    "margin": "margin matching",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One pair in one model: the curve's first, highest and last value, and what to make of it."""
+
+    model: str
+    pooling: str
+    source: str
+    target: str
+    measure: str
+    first: float
+    peak_layer: int
+    peak: float
+    low: float
+    high: float
+    null: float
+    untrained: float
+    last_layer: int
+    last: float
+    matched: float
+    verdict: str
+
+
+def interpretable(values: pd.DataFrame) -> pd.DataFrame:
+    """Numbers that can be summed up: finite, and not of a CCA with too few rows."""
+    return values[values["value"].notna() & ~values["notes"].fillna("").str.contains("not interpretable")]
+
+
+def judge(tables: Tables, measure: str = "") -> str:
+    """The measure that verdicts go by: as asked, or the first of `JUDGES` that was computed."""
+    there = list(dict.fromkeys(interpretable(tables.values)["measure"]))
+    chosen = measure or next((name for name in JUDGES if name in there), there[0] if there else "")
+    if chosen not in there:
+        raise InputError(f"there are no values of {chosen or 'any measure'}: there are {', '.join(there) or 'none'}")
+    return chosen
+
+
+def verdicts(tables: Tables, measure: str = "") -> tuple[Verdict, ...]:
+    """One for every model, pooling and pair."""
+    by = judge(tables, measure)
+    values = interpretable(tables.values)
+    found = []
+    for key, rows in _groups(_own(values[values["measure"] == by]), _PAIR):
+        model, pooling, source, target = key
+        curve, everything = rows.sort_values("layer"), _where(values, _PAIR, key)
+        peak = curve.loc[curve["value"].idxmax()]
+        random = everything[(everything["measure"] == by) & everything["baseline"].astype(bool)]
+        untrained = random[random["layer"] == peak["layer"]]
+        best, at_random = _matched(_own(everything)), _matched(everything[everything["baseline"].astype(bool)])
+        found.append(
+            Verdict(
+                model=model,
+                pooling=pooling,
+                source=source,
+                target=target,
+                measure=by,
+                first=float(curve["value"].iloc[0]),
+                peak_layer=int(peak["layer"]),
+                peak=float(peak["value"]),
+                low=_number(peak["low"]),
+                high=_number(peak["high"]),
+                null=_number(peak["null"]),
+                untrained=_number(untrained["value"].iloc[0]) if len(untrained) else math.nan,
+                last_layer=int(curve["layer"].iloc[-1]),
+                last=float(curve["value"].iloc[-1]),
+                matched=_number(best["value"]) if best is not None else math.nan,
+                verdict=_verdict(peak, len(curve), untrained, best, at_random),
+            )
+        )
+    return tuple(found)
+
+
+_PAIR = ("model", "pooling", "source", "target")
+
+
+def _verdict(
+    peak: pd.Series[Any],
+    layers: int,
+    untrained: pd.DataFrame,
+    best: pd.Series[Any] | None,
+    at_random: pd.Series[Any] | None,
+) -> str:
+    reach = (float(peak["value"]) - _number(peak["low"])) * _widened(layers)
+    floor = float(peak["value"]) - (reach if math.isfinite(reach) else 0.0)
+    if floor <= _number(peak["null"]):
+        return NOTHING
+    if len(untrained) and floor <= _upper(untrained.iloc[0]):
+        return UNTRAINED
+    if best is None:
+        return "aligned"
+    if at_random is not None and _number(best["low"]) <= _upper(at_random):
+        return UNTRAINED
+    matched = float(best["value"])
+    return "strongly aligned" if matched >= STRONG else "weakly aligned" if matched < WEAK else "aligned"
+
+
+def _upper(row: pd.Series[Any]) -> float:
+    """The upper end of an interval, or the value where there is none."""
+    high = _number(row["high"])
+    return high if math.isfinite(high) else float(row["value"])
+
+
+def _widened(layers: int) -> float:
+    """How much wider a 95 % interval is when it must hold for the best of so many layers (Bonferroni)."""
+    normal = NormalDist()
+    return normal.inv_cdf(1 - 0.025 / layers) / normal.inv_cdf(0.975)
+
+
+def _matched(rows: pd.DataFrame) -> pd.Series[Any] | None:
+    """Retrieval at the layer where most sentences find their translation."""
+    for name in RETRIEVAL:
+        if len(found := rows[rows["measure"] == name]):
+            return found.loc[found["value"].idxmax()]
+    return None
+
+
+def summary(tables: Tables) -> tuple[tuple[str, str], ...]:
+    """A heading and a few sentences for every model."""
+    found = verdicts(tables)
+    result = []
+    for (model, pooling), own in _by_model(found):
+        parts = [_how_many(own), _curve(tables, model, pooling, own), _weakest(own)]
+        result.append((label(tables, model, pooling), " ".join(filter(None, parts))))
+    return tuple(result)
+
+
+def label(tables: Tables, model: str, pooling: str) -> str:
+    """A model, with its pooling where there are several."""
+    several = len(set(tables.values["pooling"])) > 1
+    return f"{model} ({pooling})" if several else model
+
+
+def _by_model(found: Sequence[Verdict]) -> Iterator[tuple[tuple[str, str], list[Verdict]]]:
+    for key in dict.fromkeys((v.model, v.pooling) for v in found):
+        yield key, [v for v in found if (v.model, v.pooling) == key]
+
+
+def _how_many(own: Sequence[Verdict]) -> str:
+    beyond = [v for v in own if v.verdict not in (NOTHING, UNTRAINED)]
+    n = len(own)
+    pairs = f"{n} pair{'s' if n > 1 else ''}"
+    against = "an untrained network" if any(math.isfinite(v.untrained) for v in own) else "shuffled pairs"
+    if not beyond:
+        return f"None of {pairs} is aligned beyond {against}."
+    if len(beyond) < n:
+        return f"{len(beyond)} of {pairs} {'are' if len(beyond) > 1 else 'is'} aligned beyond {against}."
+    return f"All {pairs} are aligned beyond {against}." if n > 1 else f"The pair is aligned beyond {against}."
+
+
+def _curve(tables: Tables, model: str, pooling: str, own: Sequence[Verdict]) -> str:
+    measure = own[0].measure
+    values = _where(_own(interpretable(tables.values)), ("model", "pooling", "measure"), (model, pooling, measure))
+    mean = values.groupby("layer")["value"].mean()
+    peak, first, last = int(mean.idxmax()), int(mean.index[0]), int(mean.index[-1])
+    start, end = f"{mean[first]:.2f} at the embeddings", f"{mean[last]:.2f} at the last layer"
+    name = NAMES.get(measure, measure)
+    if peak == first:
+        line = f"Similarity ({name}) is highest, {start}, and {end}."
+    elif peak == last:
+        line = f"Similarity ({name}) rises from {start} to {end}."
+    else:
+        line = f"Similarity ({name}) goes from {start} to {mean[peak]:.2f} at layer {peak} and {end}."
+    patterns = tables.patterns
+    tested = _where(patterns, ("model", "pooling", "measure", "source"), (model, pooling, measure, ""))
+    if len(tested):
+        holds = bool(tested["holds"].iloc[0])
+        line += (
+            " The rise and the fall both hold on sentences that did not choose the peak: first align, then predict."
+            if holds
+            else " A rise and a fall (first align, then predict) do not hold on sentences that did not choose the peak."
+        )
+    return line
+
+
+def _weakest(own: Sequence[Verdict]) -> str:
+    if len(own) < 2:
+        return ""
+    if any(math.isfinite(v.matched) for v in own):
+        least = min((v for v in own if math.isfinite(v.matched)), key=lambda v: v.matched)
+        found = f"{least.matched:.0%} of sentences find their translation at best"
+        return f"Weakest: {least.source}-{least.target}, where {found}."
+    least = min(own, key=lambda v: v.peak)
+    return f"Weakest: {least.source}-{least.target}, {least.peak:.2f} at best."
+
+
+def cautions(tables: Tables) -> tuple[str, ...]:
+    """What to be careful about, each in a sentence."""
+    values = tables.values
+    own = _own(values)
+    found = []
+    few = own[own["notes"].fillna("").str.contains("not interpretable")]
+    if len(few):
+        names = ", ".join(dict.fromkeys(few["measure"]))
+        found.append(
+            f"{int(few['n'].iloc[0]):,} sentences are too few for {names} at this width: noise alone gives high values "
+            "there, so they are drawn but left out of the summary."
+        )
+    missing = own[own["value"].isna()]
+    if len(missing):
+        what = "; ".join(
+            f"{measure} {len(rows)} times ({rows['notes'].iloc[0]})"
+            for measure, rows in missing.groupby("measure", sort=False)
+        )
+        found.append(f"Some values do not exist: {what}.")
+    for (model, pooling), rows in _groups(_own(tables.geometry), ("model", "pooling")):
+        found += _geometry(label(tables, model, pooling), rows)
+    if len(own) and not values["baseline"].astype(bool).any():
+        found.append("No untrained network stands beside: names and numbers alone make some sentences similar.")
+    return tuple(found)
+
+
+def _own(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without the untrained networks."""
+    return frame[~frame["baseline"].astype(bool)]
+
+
+def _geometry(name: str, rows: pd.DataFrame) -> Iterator[str]:
+    by_layer = rows.groupby("layer")
+    narrow = by_layer["anisotropy"].mean()
+    if len(high := narrow[narrow > ANISOTROPIC]):
+        layers = f"layer{'s' if len(high) > 1 else ''} {_runs([int(v) for v in high.index])}"
+        yield (
+            f"{name}: vectors of {layers} point much the same way (average cosine up to {high.max():.2f}), so cosines "
+            "there are all alike; look at matching after the mean is removed."
+        )
+    heavy = by_layer["outlier_share"].mean()
+    if len(high := heavy[heavy > OUTLYING]):
+        layer = int(high.idxmax())
+        cells = rows[rows["layer"] == layer]["outliers"]
+        names = ", ".join(dict.fromkeys(n for text in cells for n in str(text).split()))
+        yield (
+            f"{name}: a few outlier neurons carry up to {high.max():.0%} of the length of vectors (layer {layer}: "
+            f"neurons {names}); CKA and cosines follow them."
+        )
+
+
+def _runs(numbers: Sequence[int]) -> str:
+    """1, 2, 3, 7 as 1-3, 7."""
+    parts: list[list[int]] = []
+    for n in sorted(numbers):
+        if parts and n == parts[-1][-1] + 1:
+            parts[-1].append(n)
+        else:
+            parts.append([n])
+    return ", ".join(str(p[0]) if len(p) == 1 else f"{p[0]}-{p[-1]}" for p in parts)
+
+
+def _groups(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
+    yield from frame.groupby(list(columns), sort=False)
+
+
+def _where(frame: pd.DataFrame, columns: Sequence[str], key: Sequence[Any]) -> pd.DataFrame:
+    for column, value in zip(columns, key, strict=True):
+        frame = frame[frame[column] == value]
+    return frame
+
+
+def _number(value: Any) -> float:
+    """A cell as a number; NaN where it is empty."""
+    return math.nan if value is None else float(value)
