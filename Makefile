@@ -35,7 +35,7 @@ $(VENV)/.venv-made:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# The package alone, for the demo: a few small wheels.
+# The package alone: a few small wheels.
 $(VENV)/.user: $(VENV)/.venv-made pyproject.toml constraints.txt
 	@echo "installing interlingua"
 	@$(INSTALL) -e .
@@ -49,17 +49,16 @@ $(VENV)/.dev: $(VENV)/.user pyproject.toml constraints.txt
 	@$(PIP) wheel -c constraints.txt -w $(VENV)/wheels .
 	@touch $@
 
-$(VENV)/.docs: $(VENV)/.user pyproject.toml constraints.txt
-	@echo "installing what the documentation needs"
-	@$(INSTALL) -e '.[docs]'
+# What the demo needs: models, figures and the report.
+$(VENV)/.# Two tiny networks of random weights: what a model looks like that knows no language at all.
+$(VENV)/demo-models: $(VENV)/.demo examples/demo_models.py
+	@$(BIN)/python examples/demo_models.py $@
 	@touch $@
 
-setup: $(VENV)/.dev
-
-demo: $(VENV)/.user
-	@$(BIN)/interlingua data check src/interlingua/assets/everyday
-	@$(BIN)/interlingua data show everyday --langs en,fr,ru,zh,ar --rows 4
-	@$(BIN)/interlingua data show everyday-words --langs en,tr --rows 5
+demo: $(VENV)/.demo $(VENV)/demo-models
+	@$(BIN)/interlingua data show everyday --langs en,fr,ru,zh,ar --rows 3
+	@$(BIN)/interlingua compare $(VENV)/demo-models/random-a $(VENV)/demo-models/random-b \
+	  --corpus everyday --measures all --out demo --title "Two networks that have learnt nothing"
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto --cov --cov-report=term $(PYTEST_ARGS)
@@ -78,4 +77,4 @@ bench: $(VENV)/.dev
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) site dist build .pytest_cache .mypy_cache .ruff_cache .coverage .hypothesis
+	rm -rf $(VENV) site demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage .hypothesis
