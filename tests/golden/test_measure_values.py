@@ -8,7 +8,8 @@ import torch
 from scipy import spatial, stats
 
 from interlingua import measures
-from interlingua.measures import geometry, moments, prepare
+from interlingua.errors import InterlinguaError, UndefinedError
+from interlingua.measures import Preparation, geometry, moments, prepare
 from interlingua.measures.anc import anc_from
 from interlingua.measures.cka import debiased_cka_from, linear_cka_from
 from interlingua.measures.shape import procrustes_from
@@ -628,3 +629,94 @@ def test_preparation(library):
         prepare.Preparation(without_neurons=(99,))(x)
     with pytest.raises(ValueError, match="no neuron is left"):
         prepare.Preparation(without_neurons=tuple(range(32)))(x)
+
+
+# -- what was once wrong ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", [np.asarray, torch.asarray], ids=["numpy", "torch"])
+@pytest.mark.parametrize(
+    "name", ["anc", "linear_cka", "debiased_cka", "rbf_cka", "cca_mean", "svcca", "pwcca", "procrustes", "pwcca_google"]
+)
+def test_a_constant_side_has_no_value_even_where_its_mean_rounds(library, name):
+    x, y = library(np.full((50, 6), 0.1)), library(np.random.default_rng(0).standard_normal((50, 6)))
+    for pair in ((x, y), (y, x), (x, library(np.full((50, 6), 0.3)))):
+        with pytest.raises(UndefinedError):
+            getattr(measures, name)(*pair)
+
+
+@pytest.mark.parametrize("library", [np.asarray, torch.asarray], ids=["numpy", "torch"])
+def test_preparation_leaves_constant_neurons_constant(library):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((80, 6))
+    y = x + rng.standard_normal((80, 6))
+    x[:, 3], y[:, 3] = 0.1, 0.7
+    for step in (
+        Preparation(drop_components=1),
+        Preparation(standardise=True),
+        Preparation(remove_mean=True, drop_components=2, standardise=True),
+    ):
+        found = measures.anc(step(library(x)), step(library(y)))
+        assert found.constant == 1
+        assert math.isnan(float(found.signed[3]))
+
+
+def test_preparation_refuses_what_leaves_nothing():
+    x = np.random.default_rng(0).standard_normal((80, 3)) @ np.random.default_rng(1).standard_normal((3, 6))
+    with pytest.raises(UndefinedError, match="vectors have 3 directions: without the top 3 nothing is left"):
+        Preparation(drop_components=3)(x)
+    for options in ({"drop_components": -1}, {"drop_components": 1.5}, {"without_neurons": (1.5,)}):
+        with pytest.raises(ValueError, match="cannot be dropped|no numbers of neurons"):
+            Preparation(**options)
+    assert Preparation(without_neurons=(0, 2)).kept(4) == [1, 3]
+
+
+def test_matching_of_float32_vectors_far_from_zero():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((300, 64))
+    y = x + 0.3 * rng.standard_normal((300, 64))
+    far = [(v + 1000).astype(np.float32) for v in (x, y)]
+    for function in (measures.matching, measures.csls, measures.margin):
+        assert function(*far).value == function(*(v.astype(np.float64) for v in far)).value > 0.99
+    assert measures.matching(*far, dtype="float32").value < 0.1
+
+
+def test_equal_distances_share_a_rank():
+    x = np.random.default_rng(0).standard_normal((60, 2))
+    assert measures.rsa(x, x * 7.3 + 0.11).value == pytest.approx(1)
+    bits = (np.random.default_rng(1).random((60, 8)) > 0.5).astype(float) + np.arange(8)
+    assert measures.rsa(bits, bits * 3.7).value == pytest.approx(1)
+
+
+def test_google_pwcca_behind_a_layer_norm():
+    """Neurons whose sum is constant: google/svcca's code, through ecco 0.1.2, gave 0.852512 and 0.855128."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2000, 40)) @ rng.standard_normal((40, 40))
+    y = x + 3 * rng.standard_normal((2000, 40))
+    x, y = ((v - v.mean(1, keepdims=True)) / v.std(1, keepdims=True) for v in (x, y))
+    x, y = (v + rng.standard_normal(40) * 0.3 for v in (x, y))
+    assert measures.pwcca_google(x, y).value == pytest.approx(0.852512, abs=3e-5)
+    x[:, 3] = 0.1
+    assert measures.pwcca_google(x, y).value == pytest.approx(0.855128, abs=3e-5)
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        ([[1, 2], [3]], "no matrix of numbers"),
+        (torch.ones(5, 2, dtype=torch.complex64), "not real numbers"),
+        (np.full((5, 2), 1e200) * [[1], [2], [3], [4], [5]], "too large to be squared"),
+        ([["a", "b"]] * 5, "not real numbers"),
+        (np.zeros((0, 3)), "rows|no rows"),
+    ],
+)
+def test_what_is_no_matrix_is_told(x, message):
+    with pytest.raises(InterlinguaError, match=message):
+        measures.linear_cka(x, x)
+
+
+def test_numpy_and_lists_go_together_and_torch_does_not():
+    x = np.random.default_rng(0).standard_normal((20, 3))
+    assert measures.linear_cka(x.tolist(), x).value == pytest.approx(1)
+    with pytest.raises(InterlinguaError, match="cannot be mixed"):
+        measures.linear_cka(x.tolist(), torch.asarray(x))

@@ -14,8 +14,8 @@ from interlingua.models import random_others
 from interlingua.models.load import wrap
 
 CORPUS = il.parallel("everyday", "en", "fr", "zh")[:200]
-# Behind a layer norm neurons sum to a constant, which pwcca_google does not take; margins may be undefined.
-EVERYTHING = [m.name for m in measures.CATALOG if m.name not in ("margin", "pwcca_google")]
+# Margins may be undefined.
+EVERYTHING = [m.name for m in measures.CATALOG if m.name != "margin"]
 
 
 @pytest.fixture(scope="module")
@@ -256,10 +256,12 @@ def test_two_models_layer_by_layer(reps):
 
 
 def test_a_measure_without_a_value_says_why_and_spoils_nothing(reps):
-    """Behind a layer norm neurons sum to a constant, which pwcca_google does not take."""
-    table = il.compare(reps, measures=["pwcca_google", "anc"]).table
+    """The code of google/svcca takes no neurons that others make up: here those of a network and their copies."""
+    twice = {lang: np.concatenate([array, array], axis=2) for lang, array in reps.arrays.items()}
+    copies = il.Representations(twice, reps.signature, reps.ids)
+    table = il.compare(copies, measures=["pwcca_google", "anc"]).table
     undefined = table[(table.measure == "pwcca_google") & table.value.isna()]
-    assert len(undefined) > 0
+    assert len(undefined) == 12
     assert undefined.notes.str.contains("pwcca_google takes more rows than neurons").all()
     assert undefined.null.isna().all()
     assert table[table.measure == "anc"].value.notna().all()
@@ -326,6 +328,7 @@ def test_sentences_that_share_their_surface_are_left_out(model):
     assert kept() == [2, 3, 4]
     assert kept(digits=False) == [0, 2, 3, 4]
     assert kept(names=False, source="ar") == [1, 2, 3, 4]
+    assert kept(source="en", tokenizer=model.tokenizer, letters=2) != kept(source="en")
     words = type("Words", (), {"tokenize": staticmethod(str.split)})
     assert kept(source="en", tokenizer=words) == [2, 4]
     assert kept(source="en", tokenizer=words, letters=5) == [2, 3, 4]
@@ -339,6 +342,12 @@ def test_sentences_that_share_their_surface_are_left_out(model):
             kept(**options)
     with pytest.raises(ValueError, match="not the one these vectors were extracted from"):
         il.leave_out_shared(reps, corpus[:2])
+    others = il.ParallelCorpus.from_texts({tag: column[::-1] for tag, column in texts.items()})
+    with pytest.raises(ValueError, match="not the one these vectors were extracted from"):
+        il.leave_out_shared(reps, others)
+    assert il.leave_out_shared(reps[1:4], corpus).ids == ("3", "4")
+    with pytest.raises(ValueError, match="is no tokenizer"):
+        il.leave_out_shared(reps, corpus, tokenizer="bert")
 
 
 def test_how_many_sentences_are_enough():
@@ -363,3 +372,96 @@ def test_how_many_sentences_are_enough():
             il.enough(x, y, **options)
     with pytest.raises(ValueError, match="from 0 to 1"):
         il.planted(10, 2, similarity=2)
+
+
+def test_a_layer_without_values_stands_in_no_other_layers_way(model):
+    """[CLS] at layer 0 is the same vector for every sentence."""
+    reps = il.extract(model, CORPUS, pooling="first")
+    found = il.compare(reps, source="en", measures=["anc", "matching"], preparation=Preparation(drop_components=1))
+    table = found.table
+    assert table[table.layer == 0].value.isna().all()
+    assert table[table.layer == 0].notes.str.startswith("en: no neuron ever changes").all()
+    assert table[(table.layer > 0)].value.notna().all()
+    plain = il.compare(reps, source="en")
+    with pytest.raises(ValueError, match="anc has no value at layer 0: every neuron is constant"):
+        plain.pattern("anc")
+    differences = plain.between(0, 2)
+    assert differences.difference.isna().all()
+    assert differences.notes.str.contains("every neuron is constant").all()
+    assert plain.versus(plain).p_adjusted.notna().sum() == 6
+    assert il.compare_layers(reps, "en", "fr").loc[0].isna().all()
+    assert len(plain.explain(0, ("en", "fr"))) >= 1
+    with pytest.raises(ValueError, match="no value for some blocks of 3 sentences: compare with fewer blocks"):
+        il.compare(il.extract(model, CORPUS[:60]), measures=["debiased_cka"]).pattern("debiased_cka")
+
+
+def test_neurons_keep_the_numbers_of_the_network(reps):
+    found = il.compare(reps, measures=["anc"], preparation=Preparation(without_neurons=(0, 1)))
+    assert set(found.neurons(2, ("en", "fr")).neuron) == set(range(2, 16))
+
+
+def test_two_networks_have_no_neurons_in_common(model):
+    found = il.compare(il.extract(random_others(model, "en"), CORPUS), measures=["linear_cka"])
+    with pytest.raises(ValueError, match="neurons of two networks do not correspond"):
+        found.neurons(1, ("en", "fr"))
+    assert "anc" not in found.explain(1, ("en", "fr")).columns
+
+
+def test_vectors_that_say_nothing_of_themselves_are_not_kept(tmp_path):
+    first, second = (il.compare(planted_reps(seed=s), measures=["anc"], cache=tmp_path).table.value for s in (0, 1))
+    assert (first != second).all()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_null_does_not_depend_on_what_else_is_compared(reps):
+    alone = il.Representations({k: v for k, v in reps.arrays.items() if str(k) != "fr"}, reps.signature, reps.ids)
+    one, all_ = il.compare(alone, measures=["anc"]).table, il.compare(reps, measures=["anc"]).table
+    pair = all_[(all_.source == "en") & (all_.target == "zh-Hans")]
+    np.testing.assert_array_equal(one.null, pair.null)
+
+
+def test_a_baseline_has_no_published_value(model, reps):
+    theirs = il.extract(model, CORPUS, pooling="mean_all")
+    table = il.compare(reps, measures=["anc"], as_published="del2022", published=theirs, baseline=reps).table
+    assert table[table.baseline].published.isna().all()
+    assert table[~table.baseline].published.notna().all()
+
+
+def test_representations_know_their_rows():
+    arrays = {il.Language.parse(tag): np.zeros((2, n, 3)) for tag, n in (("en", 5), ("fr", 4))}
+    with pytest.raises(ValueError, match="en has 5 and fr has 4 examples"):
+        il.Representations(arrays)
+    one = {il.Language.parse("en"): np.zeros((2, 5, 3))}
+    with pytest.raises(ValueError, match="3 ids for 5 examples"):
+        il.Representations(one, {}, ("a", "b", "c"))
+    assert il.Representations(one).ids == ("1", "2", "3", "4", "5")
+    for rows in ([0.9, 1.2], ["1"], [[0, 1]], "abc", None):
+        with pytest.raises(ValueError, match="examples are chosen by their numbers"):
+            il.Representations(one).only(rows)
+
+
+def test_numbers_that_are_none_are_refused(model, reps):
+    for options, message in (
+        ({"nulls": -1}, "nulls is a whole number from 0 up"),
+        ({"seed": -1}, "seed is a whole number"),
+        ({"blocks": 2.5}, "blocks is a whole number from 2 up"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            il.compare(reps, **options)
+        with pytest.raises(ValueError, match=message):
+            il.enough(reps["en", 0], reps["fr", 0], **options)
+    assert len(il.compare(reps, measures=["anc", "anc"], nulls=0).rows) == 12
+    assert len(il.compare(reps, measures="anc", nulls=0).rows) == 12
+    with pytest.raises(ValueError, match="x has 100 rows and y has 200"):
+        il.enough(reps["en", 0][:100], reps["fr", 0])
+    with pytest.raises(ValueError, match="sizes are whole numbers"):
+        il.enough(reps["en", 0], reps["fr", 0], sizes=[50.5])
+    words = il.extract(model, CORPUS[:5], level="word")
+    with pytest.raises(ValueError, match="holds no sentences in several languages"):
+        il.compare(words)
+    deep = {lang: array[: 3 if str(lang) == "fr" else 4] for lang, array in reps.arrays.items()}
+    with pytest.raises(ValueError, match=r"unlike numbers of layers \(en 4, fr 3, zh-Hans 4\)"):
+        il.compare(il.Representations(deep, {}, reps.ids))
+    broken = {lang: np.where(np.arange(200)[None, :, None] == 7, np.nan, array) for lang, array in reps.arrays.items()}
+    with pytest.raises(ValueError, match=rf"layer 0: not a finite number for en sentence {reps.ids[7]}"):
+        il.compare(il.Representations(broken, {}, reps.ids))

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats as reference
 
 from interlingua import measures, stats
+from interlingua.errors import InterlinguaError
 from interlingua.measures.anc import anc_from
 from interlingua.measures.cka import debiased_cka_from, linear_cka_from
 from interlingua.measures.moments import leave_one_out, merge, moments
@@ -56,7 +57,7 @@ def test_intervals_of_matching_cover():
         hits = measures.matching(pool + 0.9 * noise, pool).hits
         both = np.asarray(hits, float).mean(0)
         values.append(both.mean())
-        found.append(stats.mean_interval(both))
+        found.append(stats.share_interval(both))
     covered = np.mean([np.mean(values) in interval for interval in found])
     assert 0.92 <= covered <= 0.985
 
@@ -175,3 +176,51 @@ def test_corrections_for_many_tests():
 def test_mistakes_are_told(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.5, 0.99])
+@pytest.mark.parametrize("together", [True, False])
+def test_intervals_of_shares_cover_near_the_ends_too(share, together):
+    """Two directions that hit together, or each on its own."""
+    found = []
+    for seed in range(DRAWS):
+        rng = np.random.default_rng([11, seed])
+        first = rng.random(300) < share
+        second = first if together else rng.random(300) < share
+        found.append(stats.share_interval((first.astype(float) + second) / 2))
+    assert all(0 <= i.low <= i.high <= 1 for i in found)
+    assert 0.91 <= np.mean([share in i for i in found]) <= 0.99
+    none = stats.share_interval(np.zeros(100))
+    assert none.low == 0
+    assert 0.02 < none.high < 0.06
+
+
+@pytest.mark.parametrize("blocks", [5, 10, 20])
+def test_differences_of_nothing_are_seldom_found(blocks):
+    """Two models that are equally good: p is below 0.05 in about one draw of twenty, at any number of blocks."""
+    below = []
+    for seed in range(400):
+        rng = np.random.default_rng([12, seed])
+        sides = [rng.standard_normal((2, 10 * blocks)) for _ in range(2)]
+        values, without = [], []
+        for rows in sides:
+            hits = rows.sum(0)
+            values.append(hits.mean())
+            without.append([np.delete(hits, slice(10 * b, 10 * b + 10)).mean() for b in range(blocks)])
+        below.append(stats.difference(*values, *without).p < 0.05)
+    assert 0.02 <= np.mean(below) <= 0.08
+
+
+def test_p_values_of_what_is_no_number():
+    assert stats.p_value(math.nan, [0.1] * 199) is None
+    assert stats.p_value(0.5, [0.1] * 198 + [math.nan]) is None
+    for call in (
+        lambda: stats.jackknife(0.5, [0.1, math.nan]),
+        lambda: stats.share_interval([0.5, math.nan]),
+        lambda: stats.pearson([1, 2, 3], ["a", "b", "c"], rng=0),
+        lambda: stats.pearson([1, 2, 3], [1, 2, 4], rng=0, draws=-1),
+        lambda: stats.pearson([0.1] * 7, range(7), rng=0),
+        lambda: stats.align_then_predict(np.zeros((8, 3)), confidence=2),
+    ):
+        with pytest.raises(InterlinguaError):
+            call()

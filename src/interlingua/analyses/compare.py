@@ -7,11 +7,12 @@ the measure has one, and with the value that shuffled pairs give.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interlingua.analyses.comparison import DEFAULT, Comparison, pandas
+from interlingua.analyses.comparison import DEFAULT, NEURON_WISE, Comparison, pandas
 from interlingua.analyses.sweep import Cache, Pair, Plan, sweep
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.languages import Language
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BLOCKS, NULLS = 20, 5
-# Measures that pair neuron i of one side with neuron i of the other.
-NEURON_WISE = ("anc", "anc_signed")
 
 
 def compare(
@@ -64,9 +63,13 @@ def compare(
         cache: a folder where finished layers are kept and found again.
         progress: called with (done, total).
     """
-    names = tuple(find(name).name for name in measures)
+    asked_for = [measures] if isinstance(measures, str) else measures
+    names = tuple(dict.fromkeys(find(name).name for name in asked_for))
+    _check_numbers(blocks, nulls, seed)
     if not names:
         raise InputError("no measure was asked for: there are " + ", ".join(m.name for m in CATALOG))
+    if not isinstance(reps, Representations):
+        raise InputError(f"{reps!r} holds no sentences in several languages: extract with level='sentence'")
     plan = Plan(
         pairs=tuple(_pairs(reps, source)),
         measures=names,
@@ -74,6 +77,7 @@ def compare(
         blocks=blocks,
         nulls=nulls,
         seed=seed,
+        same_neurons=same_neurons,
         cca_intervals=cca_intervals,
         paper=paper(as_published) if as_published else None,
     )
@@ -85,16 +89,24 @@ def compare(
     rows: list[dict[str, Any]] = []
     for each, random in sets:
         for layer in range(each.layers):
-            beside = None if random else theirs
-            key = kept.key("values", layer, plan, each, beside)
-            found = kept.find(key)
+            # What a paper gives is for the model alone.
+            beside, asked = (None, replace(plan, paper=None)) if random else (theirs, plan)
+            key = kept.key("values", layer, asked, each, beside) if kept.keeps(each, beside) else ""
+            found = kept.find(key) if key else None
             if found is None:
-                found = sweep(each, layer, plan, beside)
-                kept.keep(key, found)
+                found = sweep(each, layer, asked, beside)
+                if key:
+                    kept.keep(key, found)
             rows += [{**row, "baseline": random} for row in found]
             done += len(plan.pairs)
             progress(done, total)
     return Comparison(tuple(rows), reps, plan)
+
+
+def _check_numbers(blocks: int, nulls: int, seed: int) -> None:
+    for name, value, least in (("blocks", blocks, 2), ("nulls", nulls, 0), ("seed", seed, 0)):
+        if not isinstance(value, int) or value < least:
+            raise InputError(f"{name} is a whole number from {least} up, not {value!r}")
 
 
 def _pairs(reps: Representations, source: str | Language) -> list[Pair]:
@@ -113,9 +125,13 @@ def _pairs(reps: Representations, source: str | Language) -> list[Pair]:
 def _check(
     each: Representations, first: Representations, names: Sequence[str], blocks: int, *, same_neurons: bool
 ) -> None:
+    depths = {str(lang): int(array.shape[0]) for lang, array in each.arrays.items()}
+    if len(set(depths.values())) > 1:
+        told = ", ".join(f"{lang} {depth}" for lang, depth in depths.items())
+        raise InputError(f"languages have unlike numbers of layers ({told}): compare_layers takes each with each")
     if each.ids != first.ids or set(each.langs) != set(first.langs):
         raise InputError("the baseline must hold the same sentences in the same languages")
-    if blocks < 2 or len(each) < 2 * blocks:
+    if len(each) < 2 * blocks:
         raise InputError(
             f"{len(each)} sentences cannot be cut into {blocks} blocks: give more, or ask for fewer blocks"
         )
@@ -178,6 +194,6 @@ def compare_layers(
     left, right = ([View(vectors) for vectors in each[tag]] for each, tag in ((reps, source), (beside, target)))
     total, values = len(left) * len(right), []
     for i, a in enumerate(left):
-        values.append([Joined(a, b).measure(measure).value for b in right])
+        values.append([Joined(a, b).measure_or_why(measure).value for b in right])
         progress((i + 1) * len(right), total)
     return pandas().DataFrame(values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlingua.analyses.sweep import JACKKNIFED, Plan
-from interlingua.errors import InputError, MissingExtraError
+from interlingua.errors import InputError, MissingExtraError, UndefinedError
 from interlingua.languages import Language
 from interlingua.measures.catalog import find
 from interlingua.measures.joined import Joined, View
 from interlingua.measures.prepare import Preparation, outliers_of
-from interlingua.stats import Pattern, adjusted, align_then_predict, difference
+from interlingua.stats import Difference, Interval, Pattern, adjusted, align_then_predict, difference
 from interlingua.types import Representations
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# Measures that pair neuron i of one side with neuron i of the other.
+NEURON_WISE = ("anc", "anc_signed")
 DEFAULT = ("anc", "linear_cka", "debiased_cka", "matching")
 # Kept for tests of the comparison, and no part of its table.
 _INSIDE = ("blocks", "left_out")
@@ -58,9 +61,12 @@ class Comparison:
 
     def neurons(self, layer: int, pair: tuple[str, str]) -> pd.DataFrame:
         """Correlation of every neuron between two languages at a layer, the most shared first."""
-        x, y = (self.plan.preparation(self.reps[tag, layer]) for tag in pair)
+        if not self._one_network:
+            raise InputError("neurons of two networks do not correspond: there are none to list")
+        x, y = (self.plan.preparation(self.reps[tag, layer]) for tag in _two(pair))
         signed = np.asarray(find("anc").function(x, y).signed)
-        table = pandas().DataFrame({"neuron": np.arange(len(signed)), "correlation": signed})
+        numbers = self.plan.preparation.kept(self.reps.width(pair[0]))
+        table = pandas().DataFrame({"neuron": numbers, "correlation": signed})
         return table.sort_values("correlation", key=abs, ascending=False, na_position="last", ignore_index=True)
 
     def pattern(self, measure: str = "anc", *, pair: tuple[str, str] | None = None) -> Pattern:
@@ -68,12 +74,17 @@ class Comparison:
 
         Over all pairs together, or for one.
         """
-        wanted = {} if pair is None else dict(zip(("source", "target"), map(_tag, pair), strict=True))
+        wanted = {} if pair is None else dict(zip(("source", "target"), map(_tag, _two(pair)), strict=True))
         rows = self._rows(measure=measure, **wanted)
+        if without := next((row for row in rows if not math.isfinite(row["value"])), None):
+            raise InputError(f"{measure} has no value at layer {without['layer']}: {without['notes']}")
         if any(row["blocks"] is None for row in rows):
             raise InputError(
                 f"{measure} has no values by block to test a pattern on: use {', '.join(JACKKNIFED)} or matching"
             )
+        if not all(math.isfinite(value) for row in rows for value in row["blocks"]):
+            size = rows[0]["n"] // self.plan.blocks
+            raise InputError(f"{measure} has no value for some blocks of {size} sentences: compare with fewer blocks")
         layers = sorted({row["layer"] for row in rows})
         curves = np.stack(
             [np.mean([row["blocks"] for row in rows if row["layer"] == at], axis=0) for at in layers], axis=1
@@ -87,18 +98,23 @@ class Comparison:
         it that the directions just left out account for. A CKA that falls apart without its first direction, where ANC
         and matching do not, was the agreement of that one direction.
         """
-        x, y = (self.plan.preparation(self.reps[tag, layer]) for tag in pair)
+        x, y = (self.plan.preparation(self.reps[tag, layer]) for tag in _two(pair))
+        names = [find(m).name for m in measures if self._one_network or m not in NEURON_WISE]
         outliers = outliers_of(x, y)
         rows = []
         steps = {"as it is": Preparation()}
         if outliers:
-            steps[f"without outlier neurons {', '.join(map(str, outliers))}"] = Preparation(without_neurons=outliers)
+            numbers = self.plan.preparation.kept(self.reps.width(pair[0]))
+            told = ", ".join(str(numbers[i]) for i in outliers)
+            steps[f"without outlier neurons {told}"] = Preparation(without_neurons=outliers)
         for k in (1, 2, 5):
-            if k < min(x.shape[1], len(x) - 1):
-                steps[f"without the top {k} direction{'s' if k > 1 else ''}"] = Preparation(drop_components=k)
+            steps[f"without the top {k} direction{'s' if k > 1 else ''}"] = Preparation(drop_components=k)
         for name, step in steps.items():
-            joined = Joined(View(step(x)), View(step(y)))
-            values = {measure: joined.measure_or_why(measure).value for measure in measures}
+            try:
+                joined = Joined(View(step(x)), View(step(y)))
+            except UndefinedError:
+                continue  # fewer directions than would be left out
+            values = {measure: joined.measure_or_why(measure).value for measure in names}
             rows.append({"vectors": name, **values, "top_share": _top_share(x, y, step.drop_components)})
         return pandas().DataFrame(rows)
 
@@ -108,6 +124,8 @@ class Comparison:
         The interval is that of the paired difference; p-values are two-sided, and adjusted for the number of rows
         (Holm). Layers are matched by number, as far as both models have them.
         """
+        if not isinstance(other, Comparison):
+            raise InputError(f"a comparison is held against another comparison, not {other!r}")
         if self.reps.ids != other.reps.ids:
             raise InputError("two models are compared on the same sentences, and these are not the same")
         second = {(r["layer"], r["source"], r["target"]): r for r in other._rows(measure=measure)}
@@ -123,6 +141,10 @@ class Comparison:
             [(r, rows[r["source"], r["target"]]) for r in self._rows(measure=measure, layer=first)], measure
         )
 
+    @property
+    def _one_network(self) -> bool:
+        return self.plan.same_neurons or bool(self.reps.signature.get("one_network", True))
+
     def _rows(self, **wanted: Any) -> list[dict[str, Any]]:
         chosen = [row for row in self.rows if not row["baseline"] and all(row[k] == v for k, v in wanted.items())]
         if not chosen:
@@ -133,16 +155,22 @@ class Comparison:
         return chosen
 
 
+def _two(pair: tuple[str, str]) -> tuple[str, str]:
+    if isinstance(pair, str) or len(pair) != 2:
+        raise InputError(f'a pair is two languages like ("en", "fr"), not {pair!r}')
+    return pair
+
+
 def _tag(tag: str) -> str:
     return str(Language.parse(tag))
 
 
 def _differences(pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]], measure: str) -> pd.DataFrame:
-    if any(row["left_out"] is None for both in pairs for row in both):
+    if all(row["left_out"] is None and math.isfinite(row["value"]) for both in pairs for row in both):
         hint = "" if measure not in ("cca_mean", "cca_r2", "svcca", "pwcca", "pwcca_symmetric") else ": compare with "
         hint += "cca_intervals=True" if hint else ""
         raise InputError(f"{measure} has no values without single blocks to test a difference on{hint}")
-    found = [difference(a["value"], b["value"], a["left_out"], b["left_out"]) for a, b in pairs]
+    found = [_difference(a, b) for a, b in pairs]
     table = pandas().DataFrame(
         [
             {
@@ -159,12 +187,21 @@ def _differences(pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]], measure
                 "low": d.interval.low,
                 "high": d.interval.high,
                 "p": d.p,
+                "notes": "; ".join(filter(None, [a["notes"], b["notes"]])),
             }
             for (a, b), d in zip(pairs, found, strict=True)
         ]
     )
-    table["p_adjusted"] = adjusted(table["p"].to_list(), method="holm")
+    tested = iter(adjusted(known, method="holm") if (known := [d.p for d in found if math.isfinite(d.p)]) else [])
+    table["p_adjusted"] = [next(tested) if math.isfinite(d.p) else math.nan for d in found]
     return table
+
+
+def _difference(a: dict[str, Any], b: dict[str, Any]) -> Difference:
+    """The paired difference; NaN where one of the two has no value."""
+    if a["left_out"] is None or b["left_out"] is None:
+        return Difference(math.nan, Interval(math.nan, math.nan, math.nan), math.nan)
+    return difference(a["value"], b["value"], a["left_out"], b["left_out"])
 
 
 def _top_share(x: Array, y: Array, k: int) -> float | None:

@@ -14,7 +14,7 @@ from interlingua.measures.anc import anc
 from interlingua.measures.geometry import average_cosine, effective_rank, language_share, outlier_neurons
 from interlingua.measures.prepare import Preparation
 from interlingua.measures.retrieval import matching, mismatches
-from interlingua.stats import mean_interval
+from interlingua.stats import share_interval
 from interlingua.types import ParallelCorpus, Representations
 
 # Neurons kept at either end, sentences kept, and bins of correlations from -1 to 1.
@@ -47,24 +47,25 @@ def details(
         here = {**at, "source": str(pair[0]), "target": str(pair[1])}
         same = reps.signature.get("one_network", True) and x.shape == y.shape
         for name, rows in {
-            **(_neurons(plan.preparation(x), plan.preparation(y)) if same else {}),
+            **(_neurons(x, y, plan.preparation) if same else {}),
             **(_retrieval(x, y, pair, corpus, reps.ids) if x.shape == y.shape else {}),
         }.items():
             found.setdefault(name, []).extend({**here, **row} for row in rows)
     return found
 
 
-def _neurons(x: Array, y: Array) -> dict[str, Rows]:
+def _neurons(x: Array, y: Array, step: Preparation) -> dict[str, Rows]:
     try:
-        signed = np.asarray(anc(x, y).signed)
+        signed = np.asarray(anc(step(x), step(y)).signed)
     except UndefinedError:
         return {}
+    numbers = step.kept(x.shape[1])
     there = np.flatnonzero(np.isfinite(signed))
     order = there[np.argsort(-np.abs(signed[there]), kind="stable")]
     ends = order if len(order) <= 2 * EXTREME else np.concatenate([order[:EXTREME], order[-EXTREME:]])
     counts, edges = np.histogram(signed[there], bins=BINS, range=(-1, 1))
     return {
-        "neurons": [{"neuron": int(i), "correlation": float(signed[i])} for i in ends],
+        "neurons": [{"neuron": numbers[i], "correlation": float(signed[i])} for i in ends],
         "histograms": [
             {"from": round(float(low), 9), "to": round(float(high), 9), "neurons": int(count)}
             for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
@@ -104,7 +105,7 @@ def _retrieval(x: Array, y: Array, pair: Pair, corpus: ParallelCorpus, ids: Sequ
         if step.drop_components >= min(x.shape[1], len(x) - 1):
             continue
         if (result := _or_none(lambda step=step: matching(step(x), step(y)))) is not None:
-            interval = mean_interval(np.asarray(result.hits, np.float64).mean(0))
+            interval = share_interval(np.asarray(result.hits, np.float64).mean(0))
             prepared.append({"preparation": name, "value": result.value, "low": interval.low, "high": interval.high})
     worst = _or_none(lambda: mismatches(x, y, most=WORST))
     if worst is None:

@@ -11,6 +11,7 @@ import numpy as np
 from interlingua.analyses.comparison import DEFAULT, pandas
 from interlingua.analyses.sweep import uncertainties
 from interlingua.errors import InputError
+from interlingua.measures.arrays import check_pair
 from interlingua.measures.catalog import find
 from interlingua.measures.joined import Joined, View
 
@@ -22,6 +23,8 @@ Array = np.ndarray[Any, Any]
 
 def planted(n: int, width: int, *, similarity: float = 0.5, seed: int = 0) -> tuple[Array, Array]:
     """Two matrices whose neurons correlate one to one by `similarity`; variances fall off as those of encoders do."""
+    if n < 2 or width < 1:
+        raise InputError(f"{n} rows of {width} neurons are no pair of matrices")
     if not 0 <= similarity <= 1:
         raise InputError(f"a similarity is from 0 to 1, not {similarity}")
     rng = np.random.default_rng(seed)
@@ -51,6 +54,13 @@ def enough(
     interval reaches down to the null, nothing was found.
     """
     names = [find(name).name for name in measures]
+    check_pair(x, y)
+    for what, value, least in (("blocks", blocks, 2), ("nulls", nulls, 0), ("seed", seed, 0)):
+        if not isinstance(value, int) or value < least:
+            raise InputError(f"{what} is a whole number from {least} up, not {value!r}")
+    if any(not isinstance(n, int) for n in sizes):
+        raise InputError(f"sizes are whole numbers, not {list(sizes)}")
+    x, y = np.asarray(x), np.asarray(y)
     total = len(x)
     chosen = sorted(set(sizes)) or _doubling(2 * blocks, total)
     if not names or not chosen:
@@ -62,7 +72,7 @@ def enough(
     rows = []
     for done, n in enumerate(chosen):
         some = shuffled[:n]
-        joined = Joined(View(np.asarray(x)[some], blocks), View(np.asarray(y)[some], blocks))
+        joined = Joined(View(x[some], blocks), View(y[some], blocks))
         sure = uncertainties(joined, names, cca=cca_intervals)
         null = [joined.shuffled(names, np.random.default_rng(stream).permutation(n)) for stream in streams]
         for name in names:

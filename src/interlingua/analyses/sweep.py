@@ -6,22 +6,23 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from interlingua import __version__
-from interlingua.errors import UndefinedError
+from interlingua.errors import InputError, UndefinedError
 from interlingua.languages import Language
 from interlingua.measures.catalog import find
 from interlingua.measures.joined import FROM_CANONICAL, FROM_MOMENTS, Joined, View
 from interlingua.measures.moments import Moments
 from interlingua.measures.papers import Paper
 from interlingua.measures.prepare import Preparation
-from interlingua.measures.results import Retrieval
-from interlingua.stats import Interval, jackknife, mean_interval, p_value
+from interlingua.measures.results import Retrieval, Similarity
+from interlingua.stats import Interval, jackknife, p_value, share_interval
 from interlingua.types import Representations
 
 # Measures that have an interval by the jackknife over blocks; retrieval has one from its hits.
@@ -40,6 +41,7 @@ class Plan:
     blocks: int
     nulls: int
     seed: int
+    same_neurons: bool = False
     cca_intervals: bool = False
     paper: Paper | None = None
 
@@ -51,7 +53,9 @@ class Plan:
             "preparation": self.preparation.signature(),
             "blocks, nulls, seed": [self.blocks, self.nulls, self.seed],
             "cca_intervals": self.cca_intervals,
-            "paper": self.paper.name if self.paper else "",
+            "paper": [self.paper.name, {v: find(v).revision for v in self.paper.variants.values()}]
+            if self.paper
+            else [],
         }
 
 
@@ -68,44 +72,84 @@ def sweep(
     reps: Representations, layer: int, plan: Plan, published: Representations | None = None
 ) -> list[dict[str, Any]]:
     """Every pair at one layer; each language is read and worked on once."""
-    langs = dict.fromkeys(lang for pair in plan.pairs for lang in pair)
-    views = {lang: View(plan.preparation(reps[lang, layer]), plan.blocks) for lang in langs}
+    langs = list(dict.fromkeys(lang for pair in plan.pairs for lang in pair))
+    views = _views(reps, layer, langs, plan)
     # A paper takes its vectors as they are.
     as_they_are = published or (reps if plan.preparation != Preparation() else None)
-    theirs = views if plan.paper is None or as_they_are is None else {v: View(as_they_are[v, layer]) for v in langs}
+    plain = replace(plan, preparation=Preparation(), blocks=1)
+    theirs = views if plan.paper is None or as_they_are is None else _views(as_they_are, layer, langs, plain)
     rows = []
-    for number, pair in enumerate(plan.pairs):
-        joined = Joined(views[pair[0]], views[pair[1]])
-        streams = np.random.SeedSequence([plan.seed, layer, number]).spawn(plan.nulls)
+    for pair in plan.pairs:
+        left, right = views[pair[0]], views[pair[1]]
+        if isinstance(left, str) or isinstance(right, str):
+            why = left if isinstance(left, str) else right
+            rows += [
+                _row(reps, layer, pair, name, plan, Similarity(math.nan, len(reps), (str(why),)))
+                for name in plan.measures
+            ]
+            continue
+        joined = Joined(left, right)
+        # Of the pair itself, so that a shuffle is the same whatever else is compared.
+        named = [crc32(str(lang).encode()) for lang in pair]
+        streams = np.random.SeedSequence([plan.seed, layer, *named]).spawn(plan.nulls)
         orders = (np.random.default_rng(stream).permutation(len(reps)) for stream in streams)
         shuffles = [joined.shuffled(plan.measures, order) for order in orders]
         how_sure = uncertainties(joined, plan.measures, cca=plan.cca_intervals)
-        paper = _published(joined if theirs is views else Joined(theirs[pair[0]], theirs[pair[1]]), plan)
+        other = (theirs[pair[0]], theirs[pair[1]])
+        paper = _published(joined if theirs is views else other, plan)
         for name in plan.measures:
-            result, sure = joined.measure_or_why(name), how_sure[name]
             null = [values[name] for values in shuffles if math.isfinite(values[name])]
-            rows.append(
-                {
-                    "model": model_name(reps),
-                    "pooling": str(reps.signature.get("pooling", "")),
-                    "layer": layer,
-                    "source": str(pair[0]),
-                    "target": str(pair[1]),
-                    "measure": name,
-                    "value": result.value,
-                    "low": None if sure.interval is None else sure.interval.low,
-                    "high": None if sure.interval is None else sure.interval.high,
-                    "null": float(np.mean(null)) if null else None,
-                    "p": p_value(result.value, null),
-                    "n": result.n,
-                    **paper.get(name, {}),
-                    "notes": "; ".join(result.notes),
-                    "signature": signature(reps, layer, pair, name, plan),
-                    "blocks": sure.blocks,
-                    "left_out": sure.left_out,
-                }
-            )
+            result, sure = joined.measure_or_why(name), how_sure[name]
+            rows.append({**_row(reps, layer, pair, name, plan, result, sure, null), **paper.get(name, {})})
     return rows
+
+
+def _views(reps: Representations, layer: int, langs: Sequence[Language], plan: Plan) -> dict[Language, View | str]:
+    """Each language at a layer, prepared; or why it cannot be."""
+    found: dict[Language, View | str] = {}
+    for lang in langs:
+        vectors = reps[lang, layer]
+        if not np.isfinite(vectors).all():
+            row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
+            raise InputError(
+                f"{model_name(reps)}, layer {layer}: not a finite number for {lang} sentence {reps.ids[row]}"
+            )
+        try:
+            found[lang] = View(plan.preparation(vectors), plan.blocks)
+        except UndefinedError as error:
+            found[lang] = f"{lang}: {error}"
+    return found
+
+
+def _row(
+    reps: Representations,
+    layer: int,
+    pair: Pair,
+    name: str,
+    plan: Plan,
+    result: Similarity,
+    sure: Uncertainty | None = None,
+    null: Sequence[float] = (),
+) -> dict[str, Any]:
+    interval = sure.interval if sure else None
+    return {
+        "model": model_name(reps),
+        "pooling": str(reps.signature.get("pooling", "")),
+        "layer": layer,
+        "source": str(pair[0]),
+        "target": str(pair[1]),
+        "measure": name,
+        "value": result.value,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "null": float(np.mean(null)) if null else None,
+        "p": p_value(result.value, tuple(null)),
+        "n": result.n,
+        "notes": "; ".join(result.notes),
+        "signature": signature(reps, layer, pair, name, plan),
+        "blocks": sure.blocks if sure else None,
+        "left_out": sure.left_out if sure else None,
+    }
 
 
 def uncertainties(joined: Joined, names: Sequence[str], *, cca: bool = False) -> dict[str, Uncertainty]:
@@ -123,7 +167,7 @@ def uncertainties(joined: Joined, names: Sequence[str], *, cca: bool = False) ->
             hits = np.asarray(result.hits, np.float64).mean(0)
             sums, sizes = zip(*((hits[cut].sum(), cut.stop - cut.start) for cut in joined.x.cuts), strict=True)
             found[name] = Uncertainty(
-                mean_interval(hits),
+                share_interval(hits),
                 tuple(float(s / size) for s, size in zip(sums, sizes, strict=True)),
                 tuple(float((hits.sum() - s) / (len(hits) - size)) for s, size in zip(sums, sizes, strict=True)),
             )
@@ -140,17 +184,27 @@ def value_of_block(name: str, part: Moments) -> float:
         return math.nan
 
 
-def _published(joined: Joined, plan: Plan) -> dict[str, dict[str, Any]]:
-    """What a paper's code gives for each measure it has."""
+def _published(joined: Joined | tuple[View | str, View | str], plan: Plan) -> dict[str, dict[str, Any]]:
+    """What a paper's code gives for each measure it has, and how; or why it gives nothing."""
     paper = plan.paper
     if paper is None:
         return {}
-    return {
-        name: {"published": paper.value(joined.measure_or_why(paper.variants[name])), "published_as": paper.how(name)}
-        if name in paper.variants
-        else {"published": None, "published_as": None}
-        for name in plan.measures
-    }
+    if not isinstance(joined, Joined):
+        left, right = joined
+        if isinstance(left, str) or isinstance(right, str):
+            why = str(left if isinstance(left, str) else right)
+            return {name: {"published": None, "published_as": f"{paper.name}: {why}"} for name in plan.measures}
+        joined = Joined(left, right)
+    found: dict[str, dict[str, Any]] = {}
+    for name in plan.measures:
+        if name not in paper.variants:
+            found[name] = {"published": None, "published_as": None}
+            continue
+        result = joined.measure_or_why(paper.variants[name])
+        value = paper.value(result)
+        why = "" if math.isfinite(value) else f": {'; '.join(result.notes)}"
+        found[name] = {"published": value, "published_as": paper.how(name) + why}
+    return found
 
 
 def signature(reps: Representations, layer: int, pair: Pair, measure: str, plan: Plan) -> str:
@@ -173,6 +227,8 @@ def signature(reps: Representations, layer: int, pair: Pair, measure: str, plan:
         "blocks": plan.blocks,
         "nulls": plan.nulls,
         "seed": plan.seed,
+        "intervals": "cca too" if plan.cca_intervals else "usual",
+        "published": plan.paper.name if plan.paper else "no",
         "corpus": _short([corpus.get(str(lang)) for lang in pair]) if corpus else "unknown",
         "rows": _short(reps.ids),
         "only": known.get("only", "") or "all",
@@ -193,6 +249,8 @@ def _hash(facts: Any) -> str:
 def model_name(reps: Representations) -> str:
     """The name of the model, or the names of one model a language."""
     found = reps.signature.get("model", {})
+    if not isinstance(found, Mapping):
+        return str(found)
     if "model" in found:
         return str(found["model"]) + (" (random)" if found.get("random") else "")
     return ", ".join(dict.fromkeys(str(model["model"]) for model in found.values())) or "unnamed"
@@ -203,6 +261,11 @@ class Cache:
 
     def __init__(self, folder: str | Path | None) -> None:
         self._folder = None if folder is None else Path(folder)
+
+    def keeps(self, *vectors: Representations | None) -> bool:
+        """Whether rows can be told apart: vectors that say nothing of their model and sentences are never kept."""
+        known = all({"model", "corpus"} <= set(each.signature) for each in vectors if each is not None)
+        return self._folder is not None and known
 
     def key(self, what: str, layer: int, plan: Plan, *vectors: Representations | None) -> str:
         """What the rows of a layer depend on."""
@@ -216,8 +279,10 @@ class Cache:
             return None
         try:
             found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            rows = list(found["rows"])
+            rows = [dict(row) for row in found["rows"]]
         except (ValueError, KeyError, TypeError):
+            return None
+        if not rows or not all(("layer" in row and "signature" in row) or "table" in row for row in rows):
             return None
         return [{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows]
 
@@ -225,6 +290,8 @@ class Cache:
         """Write the rows of a layer, whole or not at all."""
         if self._folder is None:
             return
+        if self._folder.exists() and not self._folder.is_dir():
+            raise InputError(f"{self._folder} is a file: the cache takes a folder")
         self._folder.mkdir(parents=True, exist_ok=True)
         partial = self._folder / f"{key}.partial"
         partial.write_text(json.dumps({"interlingua": __version__, "rows": rows}), encoding="utf-8")

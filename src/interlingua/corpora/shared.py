@@ -18,7 +18,8 @@ from interlingua.types import ParallelCorpus
 if TYPE_CHECKING:
     import numpy as np
 
-Tokenise = Callable[[str], Iterable[str]]
+# text -> tokens, each with the characters it covers
+Tokenise = Callable[[str], Iterable[tuple[str, str]]]
 
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -36,8 +37,8 @@ def shared_rows(
     """Which rows share something between the two languages of any of the pairs.
 
     `digits`: the same run of digits, in whatever script's digits. `names`: a word of two letters or more that is
-    written alike in both, with a capital. `subwords`: a tokenizer's function from text to tokens; a token of at least
-    `letters` letters or digits that is in both.
+    written alike in both, with a capital. `subwords`: a function from text to tokens, each with the characters it
+    covers; a token of at least `letters` letters or digits that is in both.
     """
     import numpy as np
 
@@ -76,5 +77,5 @@ def _marks(text: str, *, digits: bool, names: bool, subwords: Tokenise | None, l
         words = _WORD.findall(unicodedata.normalize("NFC", text))
         found.update("^" + word for word in words if word[0].isupper())
     if subwords is not None:
-        found.update("~" + token for token in subwords(text) if sum(map(str.isalnum, token)) >= letters)
+        found.update("~" + token for token, covered in subwords(text) if sum(map(str.isalnum, covered)) >= letters)
     return frozenset(found)

@@ -6,7 +6,7 @@ import math
 
 from interlingua.errors import InputError, UndefinedError
 from interlingua.measures.arrays import Array, check_pair, namespace
-from interlingua.measures.moments import Moments, centred, never_changing
+from interlingua.measures.moments import Moments, centred
 from interlingua.measures.results import NeuronSimilarity
 
 
@@ -28,7 +28,7 @@ def anc(x: Array, y: Array, *, dtype: str = "float64") -> NeuronSimilarity:
     a, b = centred(x, "x", dtype=dtype), centred(y, "y", dtype=dtype)
     xp = namespace(a.rows, b.rows)
     cross, xx, yy = (xp.sum(v * w, axis=0) for v, w in ((a.rows, b.rows), (a.rows, a.rows), (b.rows, b.rows)))
-    return _result(cross, xx, yy, never_changing(a, xx) | never_changing(b, yy), int(a.rows.shape[0]))
+    return _result(cross, xx, yy, a.constant | b.constant, int(a.rows.shape[0]))
 
 
 def anc_from(m: Moments) -> NeuronSimilarity:

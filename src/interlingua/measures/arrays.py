@@ -25,10 +25,30 @@ def namespace(*arrays: Array) -> Any:
         raise InputError(f"arrays of {kinds} cannot be mixed: give all of one kind") from error
 
 
+def as_array(x: Array, name: str = "x") -> Array:
+    """An array as it is; anything else as one of NumPy."""
+    if compat.is_array_api_obj(x):
+        return x
+    try:
+        return np.asarray(x)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} is no matrix of numbers: {error}") from error
+
+
+def constant_columns(x: Array) -> Array:
+    """Which columns hold one value in all rows."""
+    xp = namespace(x)
+    n = int(x.shape[0])
+    # Few columns have the same value in three rows, and only these are looked at.
+    maybe = (x[0, :] == x[n // 2, :]) & (x[0, :] == x[n - 1, :])
+    for i in [int(i) for i in xp.nonzero(maybe)[0]]:
+        maybe[i] = bool(xp.all(x[:, i] == x[0, i]))
+    return maybe
+
+
 def matrix(x: Array, name: str = "x", *, dtype: str = "float64") -> Array:
     """An array of two dimensions and finite numbers, cast to float64 unless asked otherwise."""
-    if not compat.is_array_api_obj(x):
-        x = np.asarray(x)
+    x = as_array(x, name)
     xp = namespace(x)
     if x.ndim != 2:
         raise InputError(f"{name} has {x.ndim} dimensions: rows are examples and columns are neurons, so it takes two")
@@ -36,7 +56,7 @@ def matrix(x: Array, name: str = "x", *, dtype: str = "float64") -> Array:
         raise InputError(f"{name} has no neurons")
     if dtype not in FLOATS:
         raise InputError(f"measures are computed in {' or '.join(FLOATS)}, not {dtype!r}")
-    if compat.is_numpy_array(x) and x.dtype.kind not in "fiub":
+    if not (xp.isdtype(x.dtype, ("real floating", "integral", "bool")) if x.dtype != object else False):
         raise InputError(f"{name} holds {x.dtype}, not real numbers")
     cast = xp.astype(x, getattr(xp, dtype))
     if not bool(xp.all(xp.isfinite(cast))):
@@ -47,7 +67,8 @@ def matrix(x: Array, name: str = "x", *, dtype: str = "float64") -> Array:
 
 def check_pair(x: Array, y: Array, *, least: int = 1, equal_width: bool = False) -> None:
     """An error unless two arrays can be compared row by row."""
-    shapes = [tuple(getattr(v, "shape", np.shape(v))) for v in (x, y)]
+    x, y = as_array(x, "x"), as_array(y, "y")
+    shapes = [tuple(v.shape) for v in (x, y)]
     for name, shape in zip("xy", shapes, strict=True):
         if len(shape) != 2:
             raise InputError(
@@ -60,8 +81,7 @@ def check_pair(x: Array, y: Array, *, least: int = 1, equal_width: bool = False)
         raise UndefinedError(f"{n} rows are too few: this takes at least {least}")
     if equal_width and p != q:
         raise InputError(f"x has {p} neurons and y has {q}: this compares neuron i with neuron i")
-    if all(compat.is_array_api_obj(v) for v in (x, y)):
-        namespace(x, y)
+    namespace(x, y)
 
 
 def paired(

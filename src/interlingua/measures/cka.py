@@ -101,7 +101,10 @@ def _gaussian(x: Array, bandwidth: float) -> Array:
     sigma = bandwidth * (math.sqrt(float(apart[middle - 1])) + math.sqrt(float(apart[middle]))) / 2
     if sigma == 0:
         raise UndefinedError("more than half of the pairs of rows are alike: their median distance is no bandwidth")
-    return xp.exp(distances * (-0.5 / sigma / sigma))
+    shape = -0.5 / sigma / sigma if sigma * sigma > 0 else -math.inf
+    if not math.isfinite(shape):
+        raise UndefinedError("the bandwidth is too small for these distances")
+    return xp.exp(distances * shape)
 
 
 def _centred(k: Array) -> Array:

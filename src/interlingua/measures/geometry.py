@@ -60,7 +60,7 @@ def effective_rank(x: Array, *, dtype: str = "float64") -> float:
     xp = namespace(side.scatter)
     values = xp.linalg.eigvalsh(side.scatter)
     values = values[values > 1e-15 * values[-1]]
-    if int(values.shape[0]) == 0:
+    if int(values.shape[0]) == 0 or not float(values[-1]) > 0:
         raise UndefinedError("no neuron ever changes: there is no variance")
     shares = values / xp.sum(values)
     return float(xp.exp(-xp.sum(shares * xp.log(shares))))
@@ -73,6 +73,9 @@ def language_share(vectors: Mapping[str, Array], *, dtype: str = "float64") -> f
     """
     if len(vectors) < 2:
         raise InputError("the share of languages takes at least two of them")
+    widths = {int(x.shape[1]) for x in vectors.values()}
+    if len(widths) > 1:
+        raise UndefinedError(f"languages have {' and '.join(map(str, sorted(widths)))} neurons: they share no space")
     sides = [side_moments(x, dtype=dtype) for x in vectors.values()]
     n = sum(side.n for side in sides)
     mean = sum((side.n / n) * side.mean for side in sides)

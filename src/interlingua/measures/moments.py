@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import array_api_compat as compat
 import numpy as np
 
-from interlingua.errors import InputError
-from interlingua.measures.arrays import FLOATS, Array, check_pair, matrix, namespace
+from interlingua.errors import InputError, UndefinedError
+from interlingua.measures.arrays import FLOATS, Array, as_array, check_pair, constant_columns, matrix, namespace
 
 # Rows that are cast and squared together.
 CHUNK = 256
@@ -24,12 +24,16 @@ CHUNK = 256
 
 @dataclass(frozen=True, slots=True)
 class Centred:
-    """A block of rows less their mean, the squared length of each, and the first row as it was."""
+    """A block of rows less their mean, the squared length of each, and the first row as it was.
+
+    `constant` neurons, which hold one value in all rows, are exactly zero.
+    """
 
     mean: Array
     rows: Array
     squares: Array
     first: Array
+    constant: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,33 +85,29 @@ def centred(x: Array, name: str = "x", *, dtype: str = "float64") -> Centred:
     """Rows less their mean; what is not finite is an error."""
     if dtype not in FLOATS:
         raise InputError(f"measures are computed in {' or '.join(FLOATS)}, not {dtype!r}")
-    if not compat.is_numpy_array(x) or x.ndim != 2 or x.dtype.kind != "f" or x.dtype.itemsize > 8:
+    x = as_array(x, name)
+    if not compat.is_numpy_array(x) or x.ndim != 2 or 0 in x.shape or x.dtype.kind != "f" or x.dtype.itemsize > 8:
         checked = matrix(x, name, dtype=dtype)
+        if checked.shape[0] == 0:
+            raise UndefinedError(f"{name} has no rows")
         xp = namespace(checked)
-        mean = xp.mean(checked, axis=0)
+        constant = constant_columns(checked)
+        mean = xp.where(constant, checked[0, :], xp.mean(checked, axis=0))
         rows = checked - mean
-        return Centred(mean, rows, xp.sum(rows * rows, axis=1), checked[0, :])
+        return Centred(mean, rows, xp.sum(rows * rows, axis=1), checked[0, :], constant)
     # The same in NumPy, cast and squared in pieces that stay in the cache.
-    mean = np.mean(x, axis=0, dtype=dtype)
-    rows, squares = np.empty(x.shape, dtype), np.empty(len(x), dtype)
-    for start in range(0, len(x), CHUNK):
-        piece = rows[start : start + CHUNK]
-        np.subtract(x[start : start + CHUNK], mean, out=piece)
-        np.einsum("ij,ij->i", piece, piece, out=squares[start : start + CHUNK])
-    if x.shape[1] == 0 or not np.isfinite(squares).all():
+    with np.errstate(invalid="ignore", over="ignore"):
+        constant, first = constant_columns(x), x[0].astype(dtype)
+        mean = np.where(constant, first, np.mean(x, axis=0, dtype=dtype))
+        rows, squares = np.empty(x.shape, dtype), np.empty(len(x), dtype)
+        for start in range(0, len(x), CHUNK):
+            piece = rows[start : start + CHUNK]
+            np.subtract(x[start : start + CHUNK], mean, out=piece)
+            np.einsum("ij,ij->i", piece, piece, out=squares[start : start + CHUNK])
+    if not np.isfinite(squares).all():
         matrix(x, name, dtype=dtype)  # says what is wrong, unless only the squares are too large
-    return Centred(mean, rows, squares, x[0].astype(dtype))
-
-
-def never_changing(c: Centred, sums: Array) -> Array:
-    """Which neurons never change, given the sums of their squares: only where rounding could leave these is looked."""
-    xp = namespace(c.rows)
-    n = int(c.rows.shape[0])
-    rounding = n * float(xp.finfo(c.mean.dtype).eps) * c.mean
-    constant = sums <= n * rounding * rounding
-    for i in [int(i) for i in xp.nonzero(constant)[0]]:
-        constant[i] = bool(xp.all(c.rows[:, i] == c.rows[0, i]))
-    return constant
+        raise InputError(f"{name} holds numbers too large to be squared: scale them down")
+    return Centred(mean, rows, squares, first, constant)
 
 
 def side_of(c: Centred) -> Side:
@@ -120,7 +120,7 @@ def side_of(c: Centred) -> Side:
         cube=c.squares @ c.rows,
         fourth=float(c.squares @ c.squares),
         first=c.first,
-        constant=never_changing(c, namespace(scatter).linalg.diagonal(scatter)),
+        constant=c.constant,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from interlingua.errors import UndefinedError
 from interlingua.measures.anc import anc
-from interlingua.measures.arrays import Array, namespace, paired
+from interlingua.measures.arrays import Array, constant_columns, namespace, paired
 from interlingua.measures.cca import canonical_of, cca_mean_from, svcca_from
 from interlingua.measures.results import CanonicalSimilarity, NeuronSimilarity
 
@@ -50,10 +50,15 @@ def pwcca_google(x: Array, y: Array, *, dtype: str = "float64") -> CanonicalSimi
     weights are sums over raw activations; the side with fewer neurons gives the weights. With the mean added back, the
     value depends on the signs that a decomposition happens to give its vectors: a CPU and a GPU differed by 4e-4.
     """
-    found = canonical_of(x, y, dtype=dtype)
     xp, a, b = paired(x, y, dtype=dtype)
-    if (found.x.rank, found.y.rank) != found.widths:
-        raise UndefinedError("pwcca_google takes more rows than neurons, and no neuron that others make up: use pwcca")
+    # Constant neurons are left out; one direction without variance (neurons behind a layer norm have a constant sum)
+    # is one without correlation, and with two it would be open which.
+    a, b = (v[:, ~constant_columns(v)] for v in (a, b))
+    if 0 in (a.shape[1], b.shape[1]):
+        raise UndefinedError("every neuron of one side is constant: nothing can be compared")
+    found = canonical_of(a, b, dtype=dtype)
+    if min(found.x.rank - found.widths[0], found.y.rank - found.widths[1]) < -1:
+        raise UndefinedError("pwcca_google takes more rows than neurons, and none that others make up: use pwcca")
     # In the neurons' own frame, that of the symmetric square root.
     u, rho, vt = xp.linalg.svd(found.x.axes @ found.core @ found.y.axes.T, full_matrices=False)
     rho = xp.clip(rho, 0.0, 1.0)

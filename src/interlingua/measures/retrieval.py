@@ -2,6 +2,7 @@
 
 Scores are computed in blocks of rows; nothing of the size n x n is kept, unless it fits into `KEEP` bytes and saves a
 second product. Ties, within the rounding of the scores, count against the model: what is constant matches nothing.
+In float32, on request, cosines that differ by less than a millionth are such ties.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Score = Callable[[Array, Array, Array], Array]
 ROUNDINGS = 8
 
 
-def matching(x: Array, y: Array, *, dtype: str = "") -> Retrieval:
+def matching(x: Array, y: Array, *, dtype: str = "float64") -> Retrieval:
     """The share of rows whose nearest row of the other side, by cosine, is the one they belong with.
 
         forward = 1/n Σᵢ [cos(xᵢ, yᵢ) > cos(xᵢ, yⱼ) for all j ≠ i];  value = mean of both directions
@@ -42,7 +43,7 @@ def matching(x: Array, y: Array, *, dtype: str = "") -> Retrieval:
     return _judge(a, b, _blocks(a, b))
 
 
-def csls(x: Array, y: Array, *, k: int = 10, dtype: str = "") -> Retrieval:
+def csls(x: Array, y: Array, *, k: int = 10, dtype: str = "float64") -> Retrieval:
     """Matching by cross-domain similarity local scaling, which is fair to rows that are near to everything (hubs).
 
         CSLS(a, b) = 2 cos(a, b) − r(a) − r(b),  r(a) = mean cosine of a with its k nearest rows of the other side
@@ -53,7 +54,7 @@ def csls(x: Array, y: Array, *, k: int = 10, dtype: str = "") -> Retrieval:
     return _scaled(a, b, k, lambda scores, ra, rb: 2 * scores - ra - rb)
 
 
-def margin(x: Array, y: Array, *, k: int = 4, dtype: str = "") -> Retrieval:
+def margin(x: Array, y: Array, *, k: int = 4, dtype: str = "float64") -> Retrieval:
     """Matching by the ratio margin: the cosine over the mean cosine of both rows with their neighbours.
 
         cos(a, b) / (½ r(a) + ½ r(b)),  r over the k nearest rows of the other side
@@ -84,7 +85,7 @@ class Mismatches:
     other: Array
 
 
-def mismatches(x: Array, y: Array, *, most: int = 20, dtype: str = "") -> Mismatches:
+def mismatches(x: Array, y: Array, *, most: int = 20, dtype: str = "float64") -> Mismatches:
     """The rows whose nearest other row of y is nearer than their own by most; where all match, those nearest to not."""
     a, b = _units(x, y, dtype)
     xp = namespace(a, b)
@@ -100,12 +101,10 @@ def mismatches(x: Array, y: Array, *, most: int = 20, dtype: str = "") -> Mismat
 
 
 def _units(x: Array, y: Array, dtype: str, k: int = 1) -> tuple[Array, Array]:
-    """Rows of unit length; in float64 only where one side is, or is asked for."""
-    if not dtype:
-        dtype = "float64" if any("float64" in str(getattr(v, "dtype", "float64")) for v in (x, y)) else "float32"
+    """Rows of unit length."""
     _, a, b = paired(x, y, equal_width=True, dtype=dtype)
     n = int(a.shape[0])
-    if not 1 <= k < n:
+    if not isinstance(k, int) or not 1 <= k < n:
         raise UndefinedError(f"{n} rows have no {k} nearest: k is from 1 to {n - 1}")
     return unit_rows(a, "x"), unit_rows(b, "y")
 

@@ -62,7 +62,9 @@ def _row_correlations(x: Array) -> Array:
     x = x / norms
     n = int(x.shape[0])
     order = xp.arange(n, device=x.device)
-    return -(x @ x.T)[order[:, None] < order[None, :]]
+    # Rounded, so that what is equal but for rounding shares a rank.
+    digits = 10.0 ** (12 if x.dtype == xp.float64 else 5)
+    return -xp.round((x @ x.T)[order[:, None] < order[None, :]] * digits) / digits
 
 
 def _ranks(values: Array) -> Array:
@@ -83,7 +85,7 @@ def mutual_knn(x: Array, y: Array, *, k: int = 10, normalise: bool = True, dtype
     """
     xp, a, b = paired(x, y, dtype=dtype)
     n = int(a.shape[0])
-    if not 1 <= k < n:
+    if not isinstance(k, int) or not 1 <= k < n:
         raise UndefinedError(f"{n} rows have no {k} nearest others: k is from 1 to {n - 1}")
     if normalise:
         a, b = unit_rows(a, "x"), unit_rows(b, "y")

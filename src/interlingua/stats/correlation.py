@@ -40,7 +40,10 @@ def spearman(
 
 
 def _checked(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    found = np.asarray(values, np.float64)
+    try:
+        found = np.asarray(values, np.float64)
+    except (ValueError, TypeError) as error:
+        raise InputError("a correlation takes two lists of finite numbers") from error
     if found.ndim != 1 or not np.isfinite(found).all():
         raise InputError("a correlation takes two lists of finite numbers")
     return found
@@ -63,9 +66,11 @@ def _test(
         raise InputError(f"{n} values and {len(y)}: a correlation takes pairs")
     if n < 3:
         raise InputError(f"{n} pairs have no correlation worth the name: it takes at least 3")
+    if draws < 1:
+        raise InputError(f"{draws} draws give no p-value: it takes at least one")
     a, b = x - x.mean(), y - y.mean()
     scale = float(np.linalg.norm(a) * np.linalg.norm(b))
-    if scale == 0:
+    if scale == 0 or (x == x[0]).all() or (y == y[0]).all():
         raise InputError("one of the lists is constant: it correlates with nothing")
     value = float(a @ b) / scale
     if n < FEWEST:

@@ -42,6 +42,8 @@ def jackknife(whole: float, left_out: Sequence[float] | Array, *, confidence: fl
     """
     values = np.asarray(left_out, np.float64)
     blocks = len(values)
+    if not np.isfinite(values).all() or not math.isfinite(whole):
+        raise InputError("an interval takes finite values")
     if blocks < 2:
         raise InputError(f"{blocks} blocks give no interval: it takes at least two, and twenty to be of use")
     spread = values - values.mean()
@@ -59,10 +61,46 @@ def mean_interval(values: Sequence[float] | Array, *, confidence: float = 0.95) 
     )
 
 
-def _around(centre: float, error: float, freedom: int, confidence: float) -> Interval:
+def share_interval(hits: Sequence[float] | Array, *, confidence: float = 0.95) -> Interval:
+    """Of a share, from a value from 0 to 1 for each of independent sentences, such as its mean hit in two directions.
+
+        (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n),  n = rows · p(1−p) / variance of the values
+
+    It stays inside 0 to 1, and is not empty where all hits are alike. With two directions, n says how much they tell
+    beyond one.
+
+    Wilson 1927; Kish 1965 for the effective number.
+    """
+    sample = np.asarray(hits, np.float64)
+    if len(sample) < 2 or not np.isfinite(sample).all():
+        raise InputError(f"{len(sample)} values give no interval: it takes at least two, all of them numbers")
+    share, spread = float(sample.mean()), float(sample.var(ddof=1))
+    # Where all are alike, the values say nothing of directions: they count once.
+    n = len(sample) * share * (1 - share) / spread if spread > 0 else float(len(sample))
+    n = min(max(n, float(len(sample))), 2.0 * len(sample))
+    z = student_quantile(0.5 + _checked(confidence) / 2, len(sample) - 1)
+    middle = (share + z * z / 2 / n) / (1 + z * z / n)
+    reach = z * math.sqrt(share * (1 - share) / n + z * z / 4 / n / n) / (1 + z * z / n)
+    return Interval(max(middle - reach, 0.0), min(middle + reach, 1.0), reach / z, confidence)
+
+
+def two_sided(statistic: float, freedom: int) -> float:
+    """The two-sided p-value of Student's t."""
+    try:
+        from scipy.special import stdtr
+    except ImportError as error:
+        raise MissingExtraError("scipy", "compare", "computing p-values") from error
+    return float(2 * stdtr(freedom, -abs(statistic)))
+
+
+def _checked(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise InputError(f"a confidence is between 0 and 1, not {confidence}")
-    reach = student_quantile(0.5 + confidence / 2, freedom) * error
+    return confidence
+
+
+def _around(centre: float, error: float, freedom: int, confidence: float) -> Interval:
+    reach = student_quantile(0.5 + _checked(confidence) / 2, freedom) * error
     return Interval(centre - reach, centre + reach, error, confidence)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,6 @@ def shuffled(
 
 def p_value(value: float, null: list[float] | tuple[float, ...]) -> float | None:
     """The share of null values that reach the value, the value itself counted in."""
-    if len(null) < 19:
+    if len(null) < 19 or not all(map(math.isfinite, (value, *null))):
         return None
     return (1 + sum(v >= value for v in null)) / (1 + len(null))

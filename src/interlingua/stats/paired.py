@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from interlingua.errors import InputError
-from interlingua.stats.intervals import Array, Interval, jackknife
+from interlingua.stats.intervals import Array, Interval, jackknife, two_sided
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,5 +34,4 @@ def difference(
     interval = jackknife(first - second, a - b)
     if interval.error == 0:
         return Difference(first - second, interval, 1.0 if first == second else 0.0)
-    # Normal tail: blocks are twenty or more.
-    return Difference(first - second, interval, math.erfc(abs(first - second) / interval.error / math.sqrt(2)))
+    return Difference(first - second, interval, two_sided(abs(first - second) / interval.error, len(a) - 1))

@@ -41,6 +41,8 @@ def align_then_predict(
     one-sided t test over blocks; then the other way round. The pattern holds when both exceed zero both ways, each at
     half of the level that is left after `confidence`.
     """
+    if not 0 < confidence < 1:
+        raise InputError(f"a confidence is between 0 and 1, not {confidence}")
     values = np.asarray(blocks, np.float64)
     if values.ndim != 2 or len(values) < 8 or values.shape[1] < 3:
         raise InputError("the pattern takes values of at least 8 blocks at 3 layers or more")

@@ -74,6 +74,20 @@ class Representations(Layered):
     ids: tuple[str, ...] = ()
     rows: slice | tuple[int, ...] = field(default_factory=lambda: slice(None))
 
+    def __post_init__(self) -> None:
+        counts = {str(lang): self._count(int(array.shape[1])) for lang, array in self.arrays.items()}
+        if len(set(counts.values())) > 1:
+            told = " and ".join(f"{lang} has {n}" for lang, n in counts.items())
+            raise InputError(f"{told} examples: row i of one must translate row i of the other")
+        n = next(iter(counts.values()), 0)
+        if not self.ids:
+            object.__setattr__(self, "ids", tuple(map(str, range(1, n + 1))))
+        elif len(self.ids) != n:
+            raise InputError(f"{len(self.ids)} ids for {n} examples: give one for each")
+
+    def _count(self, stored: int) -> int:
+        return len(range(*self.rows.indices(stored))) if isinstance(self.rows, slice) else len(self.rows)
+
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -99,7 +113,12 @@ class Representations(Layered):
         """The same for some examples: their numbers, or a yes or no for each; `why` goes into the signature."""
         import numpy as np
 
-        wanted = np.asarray(rows)
+        try:
+            wanted = np.asarray(rows)
+        except ValueError as error:
+            raise InputError("examples are chosen by their numbers, or by a yes or no for each") from error
+        if wanted.ndim != 1 or (wanted.dtype != bool and wanted.dtype.kind not in "iu" and wanted.size):
+            raise InputError("examples are chosen by their numbers, or by a yes or no for each")
         if wanted.dtype == bool:
             if wanted.shape != (len(self),):
                 raise InputError(f"{wanted.size} choices for {len(self)} examples: give one for each")
