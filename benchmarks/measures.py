@@ -205,14 +205,16 @@ def main():
         f"peak {peak.gib():.2f} GiB"
     )
     x, y = place(*pair(rng, arguments.n, arguments.p))
-    base = min(clock(lambda: blocked(x, y))[0] for _ in range(2))
-    for name, needed in (("matching", 1), ("csls", 2), ("margin", 2)):
-        peak = Peak(cuda=cuda)
-        took = min(clock(lambda name=name: getattr(measures, name)(x, y))[0] for _ in range(2))
-        print(
-            f"{name}: {took:.3f} s, {took / base / needed:.2f} of {needed} blocked product{'s' * (needed > 1)}, "
-            f"peak {peak.gib():.2f} GiB"
-        )
+    for dtype in ("float64", "float32"):
+        a, b = (double(x), double(y)) if dtype == "float64" else (x, y)
+        base = min(clock(lambda a=a, b=b: blocked(a, b))[0] for _ in range(2))
+        for name, needed in (("matching", 1), ("csls", 2), ("margin", 2)):
+            peak, work = Peak(cuda=cuda), getattr(measures, name)
+            took = min(clock(lambda work=work, dtype=dtype: work(x, y, dtype=dtype))[0] for _ in range(2))
+            print(
+                f"{name} in {dtype}: {took:.3f} s, {took / base / needed:.2f} of {needed} blocked "
+                f"product{'s' * (needed > 1)} in {dtype}, peak {peak.gib():.2f} GiB"
+            )
 
 
 if __name__ == "__main__":

@@ -57,8 +57,10 @@ def test_one_command_from_models_to_a_report(results):
     assert str(out.parent) not in page
     assert str(out.parent) not in (out / "config.json").read_text()
     lines = done.stdout.splitlines()
-    assert lines[0] == "anc by pair"
-    assert any(line.startswith("bert   en-fr") for line in lines)
+    assert lines[0] == "bert: anc by pair"
+    assert lines[1].split() == "pair layer 0 peak interval at null random last found verdict".split()
+    assert lines[2].startswith("en-fr       ")
+    assert max(map(len, lines[:4])) <= 80
     assert any(line.startswith("bert: ") for line in lines)
     assert lines[-1] == f"The report is {out / 'report.html'}"
 
@@ -179,7 +181,10 @@ def test_options_reach_the_numbers(cli, folder, tmp_path):
     assert set(own.pooling) == {"mean", "first"}
     assert set(zip(own.source, own.target, strict=True)) == {("en", "fr"), ("en", "zh-Hans"), ("fr", "zh-Hans")}
     assert own.published.notna().sum() > 0
-    assert own[own.measure == "linear_cka"].p.notna().all()
+    # At layer 0 the first token is the same in every sentence: no value, and the reason instead.
+    assert own[(own.measure == "linear_cka") & (own.pooling == "mean")].p.notna().all()
+    constant = own[(own.layer == 0) & (own.pooling == "first")]
+    assert constant[constant.value.isna()].notes.str.len().gt(0).all()
     assert own[own.measure == "cca_mean"].low.notna().sum() > 0
     assert "prepared:remove_mean=True" in own.signature.iloc[0]
     assert tables.config["corpus"]["rows"] < 60

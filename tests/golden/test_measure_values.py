@@ -506,7 +506,7 @@ OUTCOMES = {
     "two rows": {"debiased_cka": FEW, "rsa": FEW, "mutual_knn": "no 10 nearest", "csls": "no 10 nearest", "margin": "no 4 nearest"},
     "three rows": {"debiased_cka": FEW, "mutual_knn": "no 10 nearest", "csls": "no 10 nearest", "margin": "no 4 nearest"},
     "identical": {},
-    "all constant": dict.fromkeys(("anc", "linear_cka", "debiased_cka", "rbf_cka", "cca_mean", "cca_r2", "svcca", "pwcca", "pwcca_symmetric", "procrustes", "rsa"), NONE),
+    "all constant": dict.fromkeys(("anc", "linear_cka", "debiased_cka", "rbf_cka", "cca_mean", "cca_r2", "svcca", "pwcca", "pwcca_symmetric", "procrustes", "rsa", "mutual_knn"), NONE),
     "not a number": {m.name: NAN for m in measures.CATALOG},
     "tiny numbers": {},
     "huge numbers": {},

@@ -76,6 +76,8 @@ def test_matrices_neurons_and_layers(reps, comparison):
     assert np.isnan(matrix.loc["en", "en"])
     one_way = comparison.matrix("pwcca", 3)
     assert np.isnan(one_way.loc["fr", "en"]) != np.isnan(one_way.loc["en", "fr"])
+    assert list(matrix.index) == ["en", "fr", "zh-Hans"]
+    assert repr(comparison).startswith("<Comparison of 3 pairs at 4 layers of tiny: anc, linear_cka")
     neurons = comparison.neurons(2, ("en", "fr"))
     assert neurons.correlation.abs().is_monotonic_decreasing
     assert neurons.correlation.abs().mean() == pytest.approx(measures.anc(reps["en", 2], reps["fr", 2]).value)
@@ -84,7 +86,7 @@ def test_matrices_neurons_and_layers(reps, comparison):
     assert grid.loc[1, 3] == pytest.approx(measures.linear_cka(reps["en", 1], reps["fr", 3]).value)
     with pytest.raises(ValueError, match="neurons of two layers do not correspond"):
         il.compare_layers(reps, "en", "fr", "anc")
-    with pytest.raises(ValueError, match="nothing was compared for measure anc, layer 9"):
+    with pytest.raises(ValueError, match="nothing was compared for measure anc, layer 9: the layers are 0, 1, 2, 3"):
         comparison.matrix("anc", 9)
 
 
@@ -435,6 +437,9 @@ def test_representations_know_their_rows():
     with pytest.raises(ValueError, match="3 ids for 5 examples"):
         il.Representations(one, {}, ("a", "b", "c"))
     assert il.Representations(one).ids == ("1", "2", "3", "4", "5")
+    assert il.Representations({"en": np.zeros((2, 5, 3))}).langs == (il.Language.parse("en"),)
+    with pytest.raises(ValueError, match="layers x examples x neurons"):
+        il.Representations({"en": np.zeros((5, 3))})
     for rows in ([0.9, 1.2], ["1"], [[0, 1]], "abc", None):
         with pytest.raises(ValueError, match="examples are chosen by their numbers"):
             il.Representations(one).only(rows)
@@ -452,6 +457,10 @@ def test_numbers_that_are_none_are_refused(model, reps):
             il.enough(reps["en", 0], reps["fr", 0], **options)
     assert len(il.compare(reps, measures=["anc", "anc"], nulls=0).rows) == 12
     assert len(il.compare(reps, measures="anc", nulls=0).rows) == 12
+    assert {row["layer"] for row in il.compare(reps, measures="anc", nulls=0, layers=[2, -1]).rows} == {2, 3}
+    with pytest.raises(ValueError, match="there is no layer 4: layers run from 0"):
+        il.compare(reps, layers=[4])
+    assert reps.languages("zh", "en").langs == reps.langs[::-2]
     with pytest.raises(ValueError, match="x has 100 rows and y has 200"):
         il.enough(reps["en", 0][:100], reps["fr", 0])
     with pytest.raises(ValueError, match="sizes are whole numbers"):

@@ -33,6 +33,7 @@ def compare(
     *,
     source: str | Language = "",
     measures: Sequence[str] = DEFAULT,
+    layers: Sequence[int] | None = None,
     baseline: Representations | None = None,
     preparation: Preparation | None = None,
     as_published: str = "",
@@ -51,6 +52,7 @@ def compare(
         reps: sentences in several languages, from `extract`.
         source: compare this language with every other; all pairs by default.
         measures: names from the catalogue.
+        layers: only these; all by default.
         baseline: the same sentences through a random network; its values are in the table with `baseline` true.
         preparation: what to do to the vectors of each language first.
         as_published: del2022, muller2021 or wu2020: put what the paper's own code gives beside each value.
@@ -85,10 +87,11 @@ def compare(
     for each, _ in sets:
         _check(each, reps, names, blocks, same_neurons=same_neurons)
     theirs = _pooled_as(plan.paper, reps, published)
-    total, done, kept = sum(each.layers for each, _ in sets) * len(plan.pairs), 0, Cache(cache)
+    wanted = _layers(reps, layers)
+    total, done, kept = len(sets) * len(wanted) * len(plan.pairs), 0, Cache(cache)
     rows: list[dict[str, Any]] = []
     for each, random in sets:
-        for layer in range(each.layers):
+        for layer in wanted:
             # What a paper gives is for the model alone.
             beside, asked = (None, replace(plan, paper=None)) if random else (theirs, plan)
             key = kept.key("values", layer, asked, each, beside) if kept.keeps(each, beside) else ""
@@ -101,6 +104,15 @@ def compare(
             done += len(plan.pairs)
             progress(done, total)
     return Comparison(tuple(rows), reps, plan)
+
+
+def _layers(reps: Representations, layers: Sequence[int] | None) -> list[int]:
+    if layers is None:
+        return list(range(reps.layers))
+    there = range(reps.layers)
+    if wrong := [layer for layer in layers if not isinstance(layer, int) or not -len(there) <= layer < len(there)]:
+        raise InputError(f"there is no layer {wrong[0]!r}: layers run from 0 (embeddings) to {there[-1]}")
+    return sorted({there[layer] for layer in layers})
 
 
 def _check_numbers(blocks: int, nulls: int, seed: int) -> None:
@@ -129,11 +141,13 @@ def _check(
     if len(set(depths.values())) > 1:
         told = ", ".join(f"{lang} {depth}" for lang, depth in depths.items())
         raise InputError(f"languages have unlike numbers of layers ({told}): compare_layers takes each with each")
+    if each.layers != first.layers:
+        raise InputError(f"the baseline has {each.layers} layers and the model {first.layers}")
     if each.ids != first.ids or set(each.langs) != set(first.langs):
         raise InputError("the baseline must hold the same sentences in the same languages")
     if len(each) < 2 * blocks:
         raise InputError(
-            f"{len(each)} sentences cannot be cut into {blocks} blocks: give more, or ask for fewer blocks"
+            f"{len(each)} sentences cannot be cut into {blocks} blocks: give {2 * blocks} or more, or ask for fewer blocks"
         )
     if not each.signature.get("one_network", True):
         _check_neurons(names, same_neurons=same_neurons)
@@ -161,6 +175,8 @@ def _pooled_as(by: Paper | None, reps: Representations, published: Representatio
             f"{by.name} pools by {by.pooling} and these vectors are pooled by {pooling}: give "
             f"published=extract(..., pooling={by.pooling!r}) of the same sentences"
         )
+    if published is not None and published.signature.get("model") != reps.signature.get("model"):
+        raise InputError("the published vectors must be of the same model")
     if published is not None and (published.ids != reps.ids or set(published.langs) != set(reps.langs)):
         raise InputError("the published vectors must be of the same sentences in the same languages")
     return published

@@ -38,6 +38,12 @@ class Comparison:
     reps: Representations
     plan: Plan
 
+    def __repr__(self) -> str:
+        names, pairs = ", ".join(self.plan.measures), len(self.plan.pairs)
+        models = ", ".join(dict.fromkeys(row["model"] for row in self.rows))
+        layers = len({row["layer"] for row in self.rows})
+        return f"<Comparison of {pairs} pairs at {layers} layers of {models}: {names}; n = {len(self.reps):,}>"
+
     @property
     def table(self) -> pd.DataFrame:
         """One row a number: model, pooling, layer, source, target, measure, value, low, high, null, p, n, signature.
@@ -50,7 +56,7 @@ class Comparison:
     def matrix(self, measure: str, layer: int) -> pd.DataFrame:
         """Language x language, for one measure at one layer; what was not compared is missing."""
         chosen = self._rows(measure=measure, layer=layer)
-        langs = sorted({row[side] for row in chosen for side in ("source", "target")})
+        langs = list(dict.fromkeys(row[side] for side in ("source", "target") for row in chosen))
         found = pandas().DataFrame(np.nan, index=langs, columns=langs)
         symmetric = find(measure).symmetric
         for row in chosen:
@@ -72,7 +78,8 @@ class Comparison:
     def pattern(self, measure: str = "anc", *, pair: tuple[str, str] | None = None) -> Pattern:
         """Whether similarity rises from the embeddings to a middle layer and falls to the last.
 
-        Over all pairs together, or for one.
+        Over all pairs together, or for one. It is tested on blocks of sentences, so rise and fall are those of values
+        at that size; where a measure moves with the number of sentences, they are not the differences in the table.
         """
         wanted = {} if pair is None else dict(zip(("source", "target"), map(_tag, _two(pair)), strict=True))
         rows = self._rows(measure=measure, **wanted)
@@ -149,9 +156,9 @@ class Comparison:
         chosen = [row for row in self.rows if not row["baseline"] and all(row[k] == v for k, v in wanted.items())]
         if not chosen:
             asked = ", ".join(f"{k} {v}" for k, v in wanted.items())
-            raise InputError(
-                f"nothing was compared for {asked}: there are {', '.join(sorted({r['measure'] for r in self.rows}))}"
-            )
+            wrong = next((k for k, v in wanted.items() if all(row[k] != v for row in self.rows)), "measure")
+            there = ", ".join(str(v) for v in dict.fromkeys(row[wrong] for row in self.rows))
+            raise InputError(f"nothing was compared for {asked}: the {wrong}s are {there}")
         return chosen
 
 

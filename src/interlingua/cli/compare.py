@@ -73,12 +73,16 @@ def compare(
     if out is None and not dry_run:
         raise InputError("say where to write with --out results, or ask for the cost with --dry-run")
     needs_models()
-    names = _measures(measures)
+    if as_published:
+        from interlingua.measures.papers import paper
+
+        paper(as_published)
+    names, poolings = _measures(measures), _poolings(pooling)
     text = _text(corpus, langs, split, rows, source, leave_out)
     if dry_run:
         for name in models:
             typer.echo(f"{visible(name)}{', and as much for its random baseline' if baseline else ''}")
-            how = {"truncate": truncate, "autocast": autocast}
+            how = {"level": "sentence", "truncate": truncate, "autocast": autocast}
             plan(blueprints(name, stack, revision, trust_remote_code), text, how, device, as_json=as_json)
         return
     from interlingua.analyses.survey import Survey, survey
@@ -89,7 +93,7 @@ def compare(
     asked = Survey(
         source="" if source == "all" else source or str(text.langs[0]),
         measures=names,
-        poolings=tuple(part.strip() for part in pooling.split(",") if part.strip()),
+        poolings=poolings,
         baseline=baseline,
         preparation=Preparation(remove_mean=remove_mean, drop_components=drop_components, standardise=standardise),
         as_published=as_published,
@@ -111,8 +115,8 @@ def compare(
         },
     )
     folder = out or Path()
+    figures = formats_of(formats)
     tables = survey(models, text, folder, asked, force=force, load=_load, stage=bar)
-    figures = () if formats == "none" else tuple(part.strip() for part in formats.split(",") if part.strip())
     with bar("writing the report"):
         place = publish(tables, folder, formats=figures, title=title)
     show(tables, place, as_json=as_json)
@@ -128,6 +132,23 @@ def _measures(text: str) -> tuple[str, ...]:
     if text == "all":
         return tuple(m.name for m in CATALOG)
     return tuple(dict.fromkeys(find(part.strip()).name for part in text.split(",") if part.strip()))
+
+
+def formats_of(text: str) -> tuple[str, ...]:
+    """The formats of figures; none for `none`."""
+    from interlingua.errors import InputError
+    from interlingua.report.publish import FORMATS
+
+    asked = () if text == "none" else tuple(part.strip() for part in text.split(",") if part.strip())
+    if unknown := [name for name in asked if name not in FORMATS]:
+        raise InputError(f"figures are written as {', '.join(FORMATS)}, not {unknown[0]!r}")
+    return asked
+
+
+def _poolings(text: str) -> tuple[str, ...]:
+    from interlingua.extract import Extraction
+
+    return tuple(dict.fromkeys(Extraction(pooling=part.strip()).pooling for part in text.split(",") if part.strip()))
 
 
 def _text(corpus: str, langs: str, split: str, rows: int, source: str, leave_out: str) -> ParallelCorpus:
@@ -177,38 +198,45 @@ def show(tables: Tables, place: Path, *, as_json: bool = False) -> None:
     typer.echo(f"\nThe report is {place}")
 
 
-def _pairs(found: Sequence[Verdict]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+# The verdicts in a word, for a narrow column.
+SHORT = {
+    "strongly aligned": "strong",
+    "weakly aligned": "weak",
+    "no more than an untrained network": "as random",
+    "not above chance": "chance",
+}
+HEADER = "layer 0  peak  interval  at  null  random  last  found  verdict"
 
-    models = {(v.model, v.pooling) for v in found}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = ["pair", "layer 0", "peak", "at layer", "interval", "shuffled", "untrained", "last", "matched", "verdict"]
-    for column in (["model"] if len(models) > 1 else []) + columns:
-        table.add_column(column, justify="left" if column in ("model", "pair", "verdict") else "right", no_wrap=True)
-    for v in found:
-        cells = [
-            f"{v.source}-{v.target}",
-            _two(v.first),
-            _two(v.peak),
-            str(v.peak_layer),
-            f"{_two(v.low)}..{_two(v.high)}" if math.isfinite(v.low) else "",
-            _two(v.null),
-            _two(v.untrained),
-            _two(v.last),
-            f"{v.matched:.0%}" if math.isfinite(v.matched) else "",
-            v.verdict,
-        ]
-        name = f"{v.model} ({v.pooling})" if len({p for _, p in models}) > 1 else v.model
-        table.add_row(*(Text(visible(cell)) for cell in ([name] if len(models) > 1 else []) + cells))
-    console = Console()
-    console.print(f"{found[0].measure} by pair" if found else "no values")
-    console.print(table)
+
+def _pairs(found: Sequence[Verdict]) -> None:
+    """A line for every pair, under its model."""
+    from rich.cells import cell_len
+
+    several = len({v.pooling for v in found}) > 1
+    for model, pooling in dict.fromkeys((v.model, v.pooling) for v in found):
+        own = [v for v in found if (v.model, v.pooling) == (model, pooling)]
+        typer.echo(f"{visible(model)}{f' ({pooling})' if several else ''}: {own[0].measure} by pair")
+        names = [visible(f"{v.source}-{v.target}") for v in own]
+        width = max(4, *map(cell_len, names))
+        typer.echo(f"{'pair':<{width}}  {HEADER}")
+        for name, v in zip(names, own, strict=True):
+            interval = f"{_two(v.low)}-{_two(v.high)}" if math.isfinite(v.low) else ""
+            share = f"{v.matched:.0%}" if math.isfinite(v.matched) else ""
+            typer.echo(
+                f"{name}{' ' * (width - cell_len(name))}  {_two(v.first):>7}  {_two(v.peak):>4}  {interval:>8}  "
+                f"{v.peak_layer:>2}  {_two(v.null):>4}  {_two(v.untrained):>6}  {_two(v.last):>4}  {share:>5}  "
+                f"{SHORT.get(v.verdict, v.verdict)}"
+            )
+        typer.echo("")
+    typer.echo(
+        "null: shuffled pairs; random: an untrained network at that layer; found: sentences whose nearest is their "
+        "translation, at the best layer."
+    )
 
 
 def _two(value: float) -> str:
-    return f"{value:.2f}" if math.isfinite(value) else ""
+    """Two digits, without the zero before them."""
+    return f"{value:.2f}".replace("0.", ".", 1) if math.isfinite(value) else ""
 
 
 def _plain(value: Any) -> Any:

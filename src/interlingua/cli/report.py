@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlingua.cli.compare import show
+from interlingua.cli.compare import formats_of, show
 from interlingua.cli.data import Json
 from interlingua.cli.terminal import visible
 
@@ -43,8 +43,8 @@ def report(
     if len(folders) > 1 and out is None:
         raise InputError("say where the merged report goes with --out")
     tables = merge([read(folder) for folder in folders])
-    figures = () if formats == "none" else tuple(part.strip() for part in formats.split(",") if part.strip())
-    show(tables, publish(tables, out or folders[0], formats=figures, title=title), as_json=as_json)
+    place = publish(tables, out or folders[0], formats=formats_of(formats), title=title)
+    show(tables, place, as_json=as_json)
 
 
 def recommend(folders: Folders, as_json: Json = False) -> None:

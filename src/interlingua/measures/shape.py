@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import array_api_compat as compat
+import numpy as np
+
 from interlingua.errors import UndefinedError
-from interlingua.measures.arrays import Array, namespace, paired
+from interlingua.measures.arrays import Array, constant_columns, namespace, paired
 from interlingua.measures.moments import Moments, moments
 from interlingua.measures.results import Similarity
 
@@ -70,9 +73,11 @@ def _row_correlations(x: Array) -> Array:
 def _ranks(values: Array) -> Array:
     """Ranks, ties sharing their mean."""
     xp = namespace(values)
-    ordered = xp.sort(values)
-    below, up_to = (xp.searchsorted(ordered, values, side=side) for side in ("left", "right"))
-    return xp.astype(below + up_to, values.dtype) / 2
+    counts = xp.unique_counts(values).counts
+    shared = xp.astype(2 * xp.cumulative_sum(counts) - counts, values.dtype) / 2
+    ranks = xp.empty_like(values)
+    ranks[xp.argsort(values)] = xp.repeat(shared, counts)
+    return ranks
 
 
 def mutual_knn(x: Array, y: Array, *, k: int = 10, normalise: bool = True, dtype: str = "float64") -> Similarity:
@@ -87,6 +92,9 @@ def mutual_knn(x: Array, y: Array, *, k: int = 10, normalise: bool = True, dtype
     n = int(a.shape[0])
     if not isinstance(k, int) or not 1 <= k < n:
         raise UndefinedError(f"{n} rows have no {k} nearest others: k is from 1 to {n - 1}")
+    for name, v in (("x", a), ("y", b)):
+        if bool(xp.all(constant_columns(v))):
+            raise UndefinedError(f"all rows of {name} are alike: none is nearest")
     if normalise:
         a, b = unit_rows(a, "x"), unit_rows(b, "y")
     shared, order = 0, xp.arange(n, device=a.device)
@@ -96,9 +104,18 @@ def mutual_knn(x: Array, y: Array, *, k: int = 10, normalise: bool = True, dtype
         for v in (a, b):
             scores = v[start : start + 1024, :] @ v.T
             scores = xp.where(rows[:, None] == order[None, :], xp.full_like(scores, -math.inf), scores)
-            sets.append(xp.argsort(scores, axis=1, descending=True, stable=True)[:, :k])
+            sets.append(_nearest(scores, k))
         shared += int(xp.sum(xp.astype(sets[0][:, :, None] == sets[1][:, None, :], xp.int64)))
     return Similarity(value=shared / (n * k), n=n)
+
+
+def _nearest(scores: Array, k: int) -> Array:
+    """The columns of the k largest scores of every row, in no order."""
+    if compat.is_numpy_array(scores):
+        return np.argpartition(scores, -k, axis=1)[:, -k:]
+    if compat.is_torch_array(scores):
+        return scores.topk(k, dim=1, sorted=False).indices
+    return namespace(scores).argsort(scores, axis=1)[:, -k:]
 
 
 def unit_rows(x: Array, name: str) -> Array:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from interlingua.errors import InputError
 from interlingua.report.figures import all_figures, save
 from interlingua.report.page import page
 from interlingua.report.tables import Tables, write
@@ -16,8 +15,6 @@ FORMATS = ("svg", "png", "pdf")
 
 def publish(tables: Tables, folder: Path, *, formats: Sequence[str] = ("svg", "png"), title: str = "") -> Path:
     """Everything of a run into its folder; where the page is."""
-    if unknown := [name for name in formats if name not in FORMATS]:
-        raise InputError(f"figures are written as {', '.join(FORMATS)}, not {unknown[0]!r}")
     write(tables, folder)
     if formats:
         save(all_figures(tables), folder / FIGURES, formats)

@@ -75,6 +75,10 @@ class Representations(Layered):
     rows: slice | tuple[int, ...] = field(default_factory=lambda: slice(None))
 
     def __post_init__(self) -> None:
+        parsed = {Language.parse(tag): array for tag, array in self.arrays.items()}
+        if any(len(array.shape) != 3 for array in parsed.values()):
+            raise InputError("representations are arrays of layers x examples x neurons, one for each language")
+        object.__setattr__(self, "arrays", parsed)
         counts = {str(lang): self._count(int(array.shape[1])) for lang, array in self.arrays.items()}
         if len(set(counts.values())) > 1:
             told = " and ".join(f"{lang} has {n}" for lang, n in counts.items())
@@ -108,6 +112,10 @@ class Representations(Layered):
             return replace(self, ids=self.ids[key], rows=self.rows[key])
         chosen = range(*self.rows.indices(int(next(iter(self.arrays.values())).shape[1])))[key]
         return replace(self, ids=self.ids[key], rows=slice(chosen.start, chosen.stop, chosen.step))
+
+    def languages(self, *tags: Tag) -> Self:
+        """Only these languages, in this order."""
+        return replace(self, arrays={Language.parse(tag): self._of(self.arrays, tag) for tag in tags})
 
     def only(self, rows: Sequence[int] | Sequence[bool] | Array, *, why: str = "") -> Self:
         """The same for some examples: their numbers, or a yes or no for each; `why` goes into the signature."""
