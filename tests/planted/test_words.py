@@ -67,7 +67,9 @@ def test_a_summary_says_how_many_where_and_which_is_weakest():
                  "rise": 0.3, "fall": 0.2, "rise_low": 0.1, "fall_low": 0.1}]  # fmt: skip
     ((heading, text),) = summary(tables([*STRONG, *RANDOM, *WEAK], patterns=patterns))
     assert heading == "m"
-    assert text.startswith("All 2 pairs are aligned beyond an untrained network. Similarity (ANC) goes from 0.15 at the")
+    assert text.startswith(
+        "All 2 pairs are aligned beyond an untrained network. Similarity (ANC) goes from 0.15 at the"
+    )
     assert "0.40 at layer 1 and 0.25 at the last layer. The rise and the fall both hold" in text
     assert text.endswith("Weakest: en-zh-Hans, where 20% of sentences find their translation at best.")
     two = [*STRONG, *rows("fr", [0.5, 0.2], pooling="first")]
@@ -106,7 +108,9 @@ def test_advice_names_layer_pooling_languages_and_what_would_help():
     assert found.weakest[0] == ("en", "zh-Hans", 0.2)
     assert (found.preparation, found.gain) == ("mean removed", pytest.approx(0.07))
     text = " ".join(found.sentences)
-    assert text.startswith("For retrieval take layer 1 with mean pooling: 55.0% of sentences find their translation by ma")
+    assert text.startswith(
+        "For retrieval take layer 1 with mean pooling: 55.0% of sentences find their translation by ma"
+    )
     assert "Other poolings at their best layer: first 50.0%." in text
     assert "With mean removed, 7.0% more" in text
     flat = [{**row, "value": 0.9, "low": 0.88, "high": 0.92} for row in prepared]
