@@ -58,7 +58,7 @@ $(VENV)/demo-models: $(VENV)/.demo examples/demo_models.py
 demo: $(VENV)/.demo $(VENV)/demo-models
 	@$(BIN)/interlingua data show everyday --langs en,fr,ru,zh,ar --rows 3
 	@$(BIN)/interlingua compare $(VENV)/demo-models/random-a $(VENV)/demo-models/random-b \
-	  --corpus everyday --measures all --out demo --title "Two networks that have learnt nothing"
+	  --corpus everyday --langs en,fr,de,es,ru,zh,ar,bg,et,tr --measures all --out demo --title "Two networks that have learnt nothing"
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto --cov --cov-report=term $(PYTEST_ARGS)

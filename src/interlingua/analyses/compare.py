@@ -147,7 +147,7 @@ def _check(
         raise InputError("the baseline must hold the same sentences in the same languages")
     if len(each) < 2 * blocks:
         raise InputError(
-            f"{len(each)} sentences cannot be cut into {blocks} blocks: give {2 * blocks} or more, or ask for fewer blocks"
+            f"{len(each)} sentences cannot be cut into {blocks} blocks: give {2 * blocks} or more, or take fewer blocks"
         )
     if not each.signature.get("one_network", True):
         _check_neurons(names, same_neurons=same_neurons)

@@ -32,7 +32,7 @@ def compare(
     langs: Langs = "",
     split: Split = "",
     rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows of the corpus.", min=0)] = 0,
-    source: Annotated[str, typer.Option(help="Compare this language with the others; all: every pair.")] = "",
+    source: Annotated[str, typer.Option(help="Compare with this one (English); all: every pair.")] = "",
     measures: Annotated[str, typer.Option(help="Names, or all. See: interlingua explain.")] = DEFAULT,
     pooling: Annotated[str, typer.Option(help="One or more of mean, first, last, max, weighted, mixed.")] = "mean",
     baseline: Annotated[bool, typer.Option("--baseline/--no-baseline", help="A random network beside.")] = True,
@@ -91,7 +91,7 @@ def compare(
     from interlingua.report.publish import publish
 
     asked = Survey(
-        source="" if source == "all" else source or str(text.langs[0]),
+        source="" if source == "all" else source or _usual(text),
         measures=names,
         poolings=poolings,
         baseline=baseline,
@@ -134,6 +134,12 @@ def _measures(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(find(part.strip()).name for part in text.split(",") if part.strip()))
 
 
+def _usual(text: ParallelCorpus) -> str:
+    """The language others are compared with where none is named: English where it is there, else the first."""
+    langs = [str(lang) for lang in text.langs]
+    return "en" if "en" in langs else langs[0]
+
+
 def formats_of(text: str) -> tuple[str, ...]:
     """The formats of figures; none for `none`."""
     from interlingua.errors import InputError
@@ -169,7 +175,7 @@ def _text(corpus: str, langs: str, split: str, rows: int, source: str, leave_out
     if source == "all":
         pairs = list(combinations(text.langs, 2))
     else:
-        first = Language.parse(source) if source else text.langs[0]
+        first = Language.parse(source or _usual(text))
         pairs = [(first, lang) for lang in text.langs if lang != first]
     return without_shared(text, pairs, digits="digits" in kinds, names="names" in kinds)
 

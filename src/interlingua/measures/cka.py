@@ -82,11 +82,17 @@ def rbf_cka(x: Array, y: Array, *, bandwidth: float = 1.0, dtype: str = "float64
     xp, a, b = paired(x, y, dtype=dtype)
     if not bandwidth > 0:
         raise InputError(f"a bandwidth is above 0, not {bandwidth}")
-    left, right = (_centred(_gaussian(v, bandwidth)) for v in (a, b))
-    own = [float(xp.linalg.matrix_norm(kernel)) for kernel in (left, right)]
-    if min(own) == 0:
+    left, right = (rbf_square(v, bandwidth) for v in (a, b))
+    return Similarity(value=min(float(xp.sum(left * right)), 1.0), n=int(a.shape[0]))
+
+
+def rbf_square(x: Array, bandwidth: float = 1.0) -> Array:
+    """One side of `rbf_cka`: its kernel, centred and of unit norm. The value is the sum of the product of two."""
+    kernel = _centred(_gaussian(x, bandwidth))
+    norm = float(namespace(x).linalg.matrix_norm(kernel))
+    if norm == 0:
         raise UndefinedError("the rows of one side are all alike: nothing can be compared")
-    return Similarity(value=min(float(xp.sum((left / own[0]) * (right / own[1]))), 1.0), n=int(a.shape[0]))
+    return kernel / norm
 
 
 def _gaussian(x: Array, bandwidth: float) -> Array:

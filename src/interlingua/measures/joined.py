@@ -11,7 +11,7 @@ from typing import Any
 
 from interlingua.errors import UndefinedError
 from interlingua.measures.anc import anc_from
-from interlingua.measures.arrays import Array, namespace
+from interlingua.measures.arrays import Array, matrix, namespace
 from interlingua.measures.catalog import find
 from interlingua.measures.cca import (
     Canonical,
@@ -22,7 +22,7 @@ from interlingua.measures.cca import (
     pwcca_symmetric_from,
     svcca_from,
 )
-from interlingua.measures.cka import debiased_cka_from, linear_cka_from
+from interlingua.measures.cka import debiased_cka_from, linear_cka_from, rbf_square
 from interlingua.measures.moments import (
     Centred,
     Joint,
@@ -36,7 +36,7 @@ from interlingua.measures.moments import (
     side_of,
 )
 from interlingua.measures.results import Similarity
-from interlingua.measures.shape import procrustes_from
+from interlingua.measures.shape import procrustes_from, rsa_square
 from interlingua.measures.spectra import Spectrum, spectrum
 
 FROM_MOMENTS: dict[str, Callable[[Moments], Similarity]] = {
@@ -52,6 +52,9 @@ FROM_CANONICAL: dict[str, Callable[[Canonical], Similarity]] = {
     "pwcca": pwcca_from,
     "pwcca_symmetric": pwcca_symmetric_from,
 }
+# Measures of n x n matrices, one a side, that are made once where they are small; their value is a sum of products.
+FROM_SQUARES: dict[str, Callable[[Array], Array]] = {"rbf_cka": rbf_square, "rsa": rsa_square}
+SMALL = 2_500
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class View:
     vectors: Array
     blocks: int = 1
     dtype: str = "float64"
+    _squares: dict[str, Array] = field(default_factory=dict, repr=False)
 
     @cached_property
     def cuts(self) -> list[slice]:
@@ -101,6 +105,12 @@ class View:
     def spectra_without(self) -> list[Spectrum]:
         """The principal axes without each block in turn: a decomposition a block."""
         return [spectrum(rest) for rest in leave_one_out(self.sides)]
+
+    def square(self, name: str) -> Array:
+        """One side of a measure in `FROM_SQUARES`."""
+        if name not in self._squares:
+            self._squares[name] = FROM_SQUARES[name](matrix(self.vectors, dtype=self.dtype))
+        return self._squares[name]
 
 
 @dataclass(frozen=True)
@@ -149,7 +159,16 @@ class Joined:
             return FROM_MOMENTS[name](self.moments)
         if name in FROM_CANONICAL:
             return FROM_CANONICAL[name](self.canonical)
+        if self._squared(name):
+            return self._from_squares(name, self.y.square(name))
         return find(name).function(self.x.vectors, self.y.vectors)
+
+    def _squared(self, name: str) -> bool:
+        return name in FROM_SQUARES and 3 <= int(self.x.vectors.shape[0]) <= SMALL
+
+    def _from_squares(self, name: str, right: Array) -> Similarity:
+        total = float(namespace(right).sum(self.x.square(name) * right))
+        return Similarity(min(max(total, -1.0), 1.0), int(right.shape[0]))
 
     def left_out(self, names: Sequence[str]) -> Iterator[dict[str, float]]:
         """Values of linear measures without each block of rows in turn: what the jackknife takes."""
@@ -178,10 +197,16 @@ class Joined:
         for name in names:
             if name in FROM_MOMENTS or name in FROM_CANONICAL:
                 values[name] = _value(_from(name, Moments(self.x.side, self.y.side, joint()), core))
+            elif self._squared(name):
+                values[name] = _value(partial(self._shuffled_squares, name, order))
             else:
                 other = xp.take(self.y.vectors, order, axis=0)
                 values[name] = _value(partial(find(name).function, self.x.vectors, other))
         return values
+
+    def _shuffled_squares(self, name: str, order: Array) -> Similarity:
+        xp = namespace(self.y.vectors)
+        return self._from_squares(name, xp.take(xp.take(self.y.square(name), order, axis=0), order, axis=1))
 
 
 def _from(name: str, moments: Moments, core: Callable[[], Canonical]) -> Callable[[], Similarity]:

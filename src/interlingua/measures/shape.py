@@ -47,12 +47,29 @@ def rsa(x: Array, y: Array, *, dtype: str = "float64") -> Similarity:
     Kriegeskorte et al. 2008.
     """
     xp, a, b = paired(x, y, least=3, dtype=dtype)
-    ranks = [_ranks(_row_correlations(v)) for v in (a, b)]
-    left, right = (r - xp.mean(r) for r in ranks)
-    own = [float(xp.linalg.vector_norm(r)) for r in (left, right)]
-    if min(own) == 0:
+    left, right = (_distance_ranks(v) for v in (a, b))
+    return Similarity(value=float(xp.sum(left * right)), n=int(a.shape[0]))
+
+
+def rsa_square(x: Array) -> Array:
+    """One side of `rsa` as a matrix of pairs of rows. The value is the sum of the product of two."""
+    xp = namespace(x)
+    n = int(x.shape[0])
+    order = xp.arange(n, device=x.device)
+    square = xp.zeros((n, n), dtype=x.dtype, device=x.device)
+    square[order[:, None] < order[None, :]] = _distance_ranks(x) / math.sqrt(2)
+    return square + square.T
+
+
+def _distance_ranks(x: Array) -> Array:
+    """Ranks of the distances of all pairs of rows i < j, centred and of unit norm."""
+    xp = namespace(x)
+    ranks = _ranks(_row_correlations(x))
+    ranks = ranks - xp.mean(ranks)
+    norm = float(xp.linalg.vector_norm(ranks))
+    if norm == 0:
         raise UndefinedError("all pairs of rows of one side are equally far apart: they have no order")
-    return Similarity(value=float(xp.sum((left / own[0]) * (right / own[1]))), n=int(a.shape[0]))
+    return ranks / norm
 
 
 def _row_correlations(x: Array) -> Array:
