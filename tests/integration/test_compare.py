@@ -113,6 +113,12 @@ def test_an_explanation_finds_a_planted_direction():
     assert table.loc["without the top 1 direction", "top_share"] > 0.95
 
 
+def test_a_notebook_shows_the_curves(comparison):
+    drawn = comparison._repr_html_()
+    assert "<svg" in drawn
+    assert "anc" in drawn
+
+
 def test_results_are_kept_and_found_again(reps, tmp_path, monkeypatch):
     first = il.compare(reps, measures=["anc"], cache=tmp_path / "cache")
     assert len(list((tmp_path / "cache").iterdir())) == 4

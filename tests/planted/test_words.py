@@ -71,11 +71,13 @@ def test_a_summary_says_how_many_where_and_which_is_weakest():
         "All 2 pairs are aligned beyond an untrained network. Similarity (ANC) goes from 0.15 at the"
     )
     assert "0.40 at layer 1 and 0.25 at the last layer. The rise and the fall both hold" in text
+    assert "For retrieval take layer 1, where 55% of sentences find their translation by matching." in text
     assert text.endswith("Weakest: en-zh-Hans, where 20% of sentences find their translation at best.")
     two = [*STRONG, *rows("fr", [0.5, 0.2], pooling="first")]
     assert [heading for heading, _ in summary(tables(two))] == ["m (mean)", "m (first)"]
     assert "is highest, 0.50 at the embeddings" in summary(tables(two))[1][1]
     assert summary(tables(rows("fr", [0.04, 0.05])))[0][1].startswith("None of 1 pair is aligned beyond shuffled pairs")
+    assert "is much the same, 0.50, at every layer" in summary(tables(rows("fr", [0.5, 0.501, 0.5])))[0][1]
     assert "rises from 0.20 at the embeddings to 0.90" in summary(tables(rows("fr", [0.2, 0.9])))[0][1]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlingua.analyses.sweep import JACKKNIFED, Plan
+from interlingua.analyses.sweep import JACKKNIFED, Plan, model_name
 from interlingua.errors import InputError, MissingExtraError, UndefinedError
 from interlingua.languages import Language
 from interlingua.measures.catalog import find
@@ -43,6 +43,16 @@ class Comparison:
         models = ", ".join(dict.fromkeys(row["model"] for row in self.rows))
         layers = len({row["layer"] for row in self.rows})
         return f"<Comparison of {pairs} pairs at {layers} layers of {models}: {names}; n = {len(self.reps):,}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the curves of the first measure."""
+        from interlingua.report.figures import layer_curves, notebook_html
+        from interlingua.report.tables import Tables
+
+        # A baseline stands under the name of the model it belongs to.
+        named = [{**row, "model": model_name(self.reps)} for row in self.rows]
+        values = Tables.of({}, values=named).values
+        return notebook_html(layer_curves(values, self.plan.measures[0]))
 
     @property
     def table(self) -> pd.DataFrame:

@@ -63,6 +63,13 @@ class Tables:
     patterns: pd.DataFrame
     config: Mapping[str, Any] = field(default_factory=dict)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the curves of the first measure."""
+        from interlingua.report.figures import layer_curves, notebook_html
+
+        measures = list(dict.fromkeys(self.values["measure"]))
+        return notebook_html(layer_curves(self.values, measures[0])) if measures else "<p>no values</p>"
+
     @classmethod
     def of(cls, config: Mapping[str, Any], **rows: Sequence[Mapping[str, Any]]) -> Tables:
         """From rows; what is not given is empty."""

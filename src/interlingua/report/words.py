@@ -27,6 +27,8 @@ STRONG, WEAK = 0.8, 0.3
 NOTHING, UNTRAINED = "not above chance", "no more than an untrained network"
 # Above these, cosines and CKA are about something else than meaning.
 ANISOTROPIC, OUTLYING = 0.5, 0.3
+# A curve that moves less than this over layers is called flat.
+FLAT = 0.01
 NAMES = {
     "anc": "ANC",
     "linear_cka": "linear CKA",
@@ -157,7 +159,7 @@ def summary(tables: Tables) -> tuple[tuple[str, str], ...]:
     found = verdicts(tables)
     result = []
     for (model, pooling), own in _by_model(found):
-        parts = [_how_many(own), _curve(tables, model, pooling, own), _weakest(own)]
+        parts = [_how_many(own), _curve(tables, model, pooling, own), _retrieval(tables, own), _weakest(own)]
         result.append((label(tables, model, pooling), " ".join(filter(None, parts))))
     return tuple(result)
 
@@ -192,7 +194,9 @@ def _curve(tables: Tables, model: str, pooling: str, own: Sequence[Verdict]) -> 
     peak, first, last = int(mean.idxmax()), int(mean.index[0]), int(mean.index[-1])
     start, end = f"{mean[first]:.2f} at the embeddings", f"{mean[last]:.2f} at the last layer"
     name = NAMES.get(measure, measure)
-    if peak == first:
+    if mean.max() - mean.min() < FLAT:
+        line = f"Similarity ({name}) is much the same, {mean.mean():.2f}, at every layer."
+    elif peak == first:
         line = f"Similarity ({name}) is highest, {start}, and {end}."
     elif peak == last:
         line = f"Similarity ({name}) rises from {start} to {end}."
@@ -208,6 +212,17 @@ def _curve(tables: Tables, model: str, pooling: str, own: Sequence[Verdict]) -> 
             else " A rise and a fall (first align, then predict) do not hold on sentences that did not choose the peak."
         )
     return line
+
+
+def _retrieval(tables: Tables, own: Sequence[Verdict]) -> str:
+    """The layer at which most sentences find their translation, if a pair is aligned at all."""
+    values = _where(_own(interpretable(tables.values)), ("model", "pooling"), (own[0].model, own[0].pooling))
+    measure = next((name for name in RETRIEVAL if name in set(values["measure"])), "")
+    if not measure or all(v.verdict in (NOTHING, UNTRAINED) for v in own):
+        return ""
+    mean = values[values["measure"] == measure].groupby("layer")["value"].mean()
+    layer = int(mean.idxmax())
+    return f"For retrieval take layer {layer}, where {mean.max():.0%} of sentences find their translation by {measure}."
 
 
 def _weakest(own: Sequence[Verdict]) -> str:
