@@ -50,7 +50,19 @@ $(VENV)/.dev: $(VENV)/.user pyproject.toml constraints.txt
 	@touch $@
 
 # What the demo needs: models, figures and the report.
-$(VENV)/.# Two tiny networks of random weights: what a model looks like that knows no language at all.
+$(VENV)/.demo: $(VENV)/.user pyproject.toml constraints.txt
+	@echo "installing torch, transformers and what draws figures (a few minutes, once)"
+	@$(INSTALL) -e '.[models,report]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.user pyproject.toml constraints.txt
+	@echo "installing what the documentation needs"
+	@$(INSTALL) -e '.[docs]'
+	@touch $@
+
+setup: $(VENV)/.dev
+
+# Two tiny networks of random weights: what a model looks like that knows no language at all.
 $(VENV)/demo-models: $(VENV)/.demo examples/demo_models.py
 	@$(BIN)/python examples/demo_models.py $@
 	@touch $@
@@ -74,7 +86,7 @@ docs: $(VENV)/.docs
 	@echo "site/index.html"
 
 bench: $(VENV)/.dev
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in benchmarks/{extract,measures,readers,scaling}.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
 	rm -rf $(VENV) site demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage .hypothesis

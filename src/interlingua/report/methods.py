@@ -128,7 +128,8 @@ WORKS: dict[str, tuple[str, str]] = {
 
 def methods(tables: Tables) -> str:
     """Paragraphs that say what was done, for the methods section of a paper."""
-    return "\n\n".join(filter(None, (_what(tables), _measures(tables), _certainty(tables), _tested(tables))))
+    parts = (_what(tables), _prepared(tables.config), _measures(tables), _certainty(tables), _tested(tables))
+    return "\n\n".join(filter(None, parts))
 
 
 def bibtex(tables: Tables) -> str:
@@ -162,6 +163,22 @@ def _what(tables: Tables) -> str:
         f"{'Each' if len(models) > 1 else 'The'} model read {read} in every language, and every layer gave a vector a "
         f"sentence{pooled}; layer 0 is the embeddings."
     )
+
+
+def _prepared(config: Mapping[str, Any]) -> str:
+    """What was done to the vectors first, if anything."""
+    asked = config.get("preparation")
+    if not isinstance(asked, Mapping):
+        return ""
+    left_out, dropped = asked.get("without_neurons") or [], asked.get("drop_components") or 0
+    steps = [
+        f"without neurons {_and([str(n) for n in left_out])}" if left_out else "",
+        "with its mean removed" if asked.get("remove_mean") else "",
+        f"with its top {dropped} principal components removed" if dropped else "",
+        "with every neuron standardised" if asked.get("standardise") else "",
+    ]
+    named = [step for step in steps if step]
+    return f"Before that, each language's vectors were taken {_and(named)}." if named else ""
 
 
 def _measures(tables: Tables) -> str:
