@@ -86,7 +86,8 @@ docs: $(VENV)/.docs
 	@echo "site/index.html"
 
 bench: $(VENV)/.dev
-	@for script in benchmarks/{extract,measures,readers,scaling}.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in readers measures scaling extract; do \
+	  echo "== $$script.py"; $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 clean:
 	rm -rf $(VENV) site demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage .hypothesis
