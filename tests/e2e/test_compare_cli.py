@@ -86,6 +86,7 @@ def test_results_can_be_asked(cli, results, tmp_path):
     said = cli("neurons", out, "--model", "bert", "--pair", "en,zh", "--layer", "1", "-n", "3")
     assert said.stdout.startswith("en-zh-Hans, layer 1: ANC ")
     assert len(pd.read_csv(out / "neurons.en-zh-Hans.layer1.csv")) == 16
+    assert (out / "figures" / "neurons-en-zh-Hans-layer1.svg").stat().st_size > 1000
     said = cli("layers", out, "--model", "bert", "--pair", "en,fr")
     assert said.returncode == 0, said.stderr
     assert (out / "figures" / "layers-en-fr-linear_cka.svg").stat().st_size > 1000

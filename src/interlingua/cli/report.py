@@ -91,17 +91,35 @@ def neurons(
     place = folder / f"neurons.{source}-{target}.layer{at}.csv"
     lines = ["neuron,correlation", *(f"{i},{signed[i]:.6g}" for i in order)]
     place.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    figure = _draw_neurons(folder, at, (source, target), reps)
     there = [i for i in order if not np.isnan(signed[i])]
     most, least = there[:count], there[-count:]
     if as_json:
         facts = {"layer": at, "source": source, "target": target, "anc": values[at].value, "table": str(place)}
+        facts["figure"] = str(figure)
         ends = {name: {int(i): float(signed[i]) for i in some} for name, some in (("most", most), ("least", least))}
         typer.echo(json.dumps({**facts, **ends}, indent=2))
         return
     typer.echo(f"{source}-{target}, layer {at}: ANC {values[at].value:.3f} over {len(there)} neurons")
     for name, some in (("most shared", most), ("least shared", least)):
         typer.echo(f"{name:>12}: " + ", ".join(f"{i} ({signed[i]:+.2f})" for i in some))
-    typer.echo(f"all of them: {place}")
+    typer.echo(f"all of them: {place}; how they are spread: {figure}")
+
+
+def _draw_neurons(folder: Path, layer: int, pair: tuple[str, str], reps: Representations) -> Path:
+    """How all neurons of a layer correlate, as a figure."""
+    from interlingua.analyses.details import histogram
+    from interlingua.analyses.sweep import model_name
+    from interlingua.report.figures import neuron_histogram, save
+    from interlingua.report.publish import FIGURES
+    from interlingua.report.tables import Tables
+
+    here = {"model": model_name(reps), "pooling": str(reps.signature.get("pooling", "")), "layer": layer}
+    known = {**here, "source": pair[0], "target": pair[1]}
+    rows = [{**known, **row} for row in histogram(reps[pair[0], layer], reps[pair[1], layer])]
+    name = f"neurons-{pair[0]}-{pair[1]}-layer{layer}"
+    save({name: neuron_histogram(Tables.of({}, histograms=rows).histograms, layer, pair)}, folder / FIGURES)
+    return folder / FIGURES / f"{name}.svg"
 
 
 def layers(
