@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interlingua.analyses.comparison import DEFAULT, NEURON_WISE, Comparison, pandas
+from interlingua.analyses.comparison import DEFAULT, NEURON_WISE, Comparison
 from interlingua.analyses.sweep import Cache, Pair, Plan, sweep
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.languages import Language
@@ -20,6 +20,7 @@ from interlingua.measures.catalog import CATALOG, find
 from interlingua.measures.joined import Joined, View
 from interlingua.measures.papers import Paper, paper
 from interlingua.measures.prepare import Preparation
+from interlingua.report.tables import pandas
 from interlingua.types import Representations
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlingua.analyses.sweep import JACKKNIFED, Plan, model_name
-from interlingua.errors import InputError, MissingExtraError, UndefinedError
+from interlingua.errors import InputError, UndefinedError
 from interlingua.languages import Language
 from interlingua.measures.catalog import find
 from interlingua.measures.joined import Joined, View
 from interlingua.measures.prepare import Preparation, outliers_of
+from interlingua.report.tables import pandas
 from interlingua.stats import Difference, Interval, Pattern, adjusted, align_then_predict, difference
 from interlingua.types import Representations
 
@@ -228,12 +229,3 @@ def _top_share(x: Array, y: Array, k: int) -> float | None:
     joined = Joined(View(x), View(y))
     rotated = np.asarray(joined.x.spectrum.axes.T @ joined.moments.joint.cross @ joined.y.spectrum.axes) ** 2
     return float(rotated[:k, :k].sum() / rotated.sum())
-
-
-def pandas() -> Any:
-    """The library, or an error that says how to install it."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError("pandas", "compare", "tables of comparisons") from error
-    return pd

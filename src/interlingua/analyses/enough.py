@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlingua.analyses.comparison import DEFAULT, pandas
+from interlingua.analyses.comparison import DEFAULT
 from interlingua.analyses.sweep import uncertainties
 from interlingua.errors import InputError
 from interlingua.measures.arrays import check_pair
 from interlingua.measures.catalog import find
 from interlingua.measures.joined import Joined, View
+from interlingua.report.tables import pandas
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,35 +9,26 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import os
-import pickle
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import save_file
 
 from interlingua.errors import DataNotFoundError, InputError, InterlinguaError, MissingExtraError
 from interlingua.languages import Language
 from interlingua.models.codes import has_codes
 from interlingua.models.layers import LayerMap, blocks_of, final_norm
+from interlingua.models.weights import BEHIND, BROKEN, explained, weights_of, with_adapter
 
 ENCODER, DECODER = "encoder", "decoder"
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-# What sits behind the last hidden state: many checkpoints lack it, and nothing that is read depends on it.
-BEHIND = ("pooler.",)
 # Files that a folder with a tokenizer has at least one of.
 TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "*.spm", "*.bpe", "spiece*")
-# What libraries raise over files that are missing, cut, of another shape, or more than weights.
-BROKEN = (OSError, ValueError, ImportError, RuntimeError, pickle.UnpicklingError, SafetensorError)
 # tokenizers say "no limit" with a number like this
 NO_LIMIT = 10**6
 
@@ -235,13 +226,13 @@ def load_model(
                     config, dtype=DTYPES[dtype], trust_remote_code=trust_remote_code, **options
                 )
         else:
-            network = _weights(transformers, place, DTYPES[dtype], trust_pickle, {**source, **options})
+            network = weights_of(transformers, place, DTYPES[dtype], trust_pickle, {**source, **options})
     except InterlinguaError:
         raise
     except BROKEN as error:
-        raise _explained(place, error) from error
+        raise explained(place, error) from error
     if adapter:
-        network = _with_adapter(network, adapter)
+        network = with_adapter(network, adapter)
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
         network.to(where).eval().requires_grad_(requires_grad=False)
@@ -273,7 +264,7 @@ def blueprint(name: str | Path, *, stack: str = "", revision: str = "", trust_re
         with torch.device("meta"):
             network = transformers.AutoModel.from_config(config, trust_remote_code=trust_remote_code)
     except BROKEN as error:
-        raise _explained(str(name), error) from error
+        raise explained(str(name), error) from error
     chosen = stack or ENCODER
     model = Model(str(name), network, tokenizer, chosen, LayerMap(0, 0, final_norm=False))
     blocks = len(blocks_of(model.part))
@@ -355,83 +346,3 @@ def _transformers() -> Any:
     except ImportError as error:
         raise MissingExtraError("transformers", "models", "loading models") from error
     return transformers
-
-
-def _weights(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: bool, options: dict[str, Any]) -> Any:
-    """Safetensors where there are some, else `.bin` through the weights-only unpickler, or in full where trusted."""
-    # A repository without safetensors would otherwise be sent to a service that converts it, and read from there.
-    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
-    load = partial(transformers.AutoModel.from_pretrained, dtype=dtype, output_loading_info=True, **options)
-    try:
-        network, info = load(place, use_safetensors=True)
-    except OSError as missing:
-        if "safetensors" not in str(missing):
-            raise
-        if trust_pickle:
-            with tempfile.TemporaryDirectory() as folder:
-                _unpickle(transformers, place, folder, options.get("revision"))
-                network, info = load(folder, use_safetensors=True)
-        else:
-            network, info = load(place, use_safetensors=False)
-    # Whatever else is missing would be random without a word.
-    lacking = sorted(key for key in info["missing_keys"] if not key.startswith(BEHIND))
-    if lacking:
-        raise InputError(
-            f"{place} lacks {len(lacking)} weights of a {type(network).__name__} ({', '.join(lacking[:3])}, ...): "
-            "they would be random; random=True (--random) makes all of them so"
-        )
-    return network
-
-
-def _unpickle(transformers: Any, place: str, folder: str, revision: str | None) -> None:
-    """Write the weights of a `.bin` file as safetensors, unpickled in full: the user has said that it is trusted."""
-    config, path = (
-        transformers.utils.hub.cached_file(place, name, revision=revision)
-        for name in ("config.json", "pytorch_model.bin")
-    )
-    state = torch.load(path, map_location="cpu", weights_only=False)
-    tensors = {name: value.clone().contiguous() for name, value in state.items() if isinstance(value, torch.Tensor)}
-    shutil.copy(config, folder)
-    save_file(tensors, Path(folder, "model.safetensors"), metadata={"format": "pt"})
-
-
-def _with_adapter(network: Any, adapter: str | Path) -> Any:
-    """The network with an adapter merged into it, whichever class the adapter was trained on."""
-    try:
-        import peft
-    except ImportError as error:
-        raise MissingExtraError("peft", "adapters", "loading adapters") from error
-    try:
-        config = peft.PeftConfig.from_pretrained(str(adapter))
-        weights = peft.load_peft_weights(str(adapter), device="cpu")
-        config.inference_mode = True
-        # Task classes hold this network under a name of its own.
-        outer = f"base_model.model.{network.base_model_prefix}."
-        named = {
-            key.replace(outer, "base_model.model.", 1) if key.startswith(outer) else key: weights[key]
-            for key in weights
-        }
-        adapted = peft.PeftModel(network, config)
-        wanted = set(peft.get_peft_model_state_dict(adapted))
-        peft.set_peft_model_state_dict(adapted, {key: value for key, value in named.items() if key in wanted})
-    except (*BROKEN, KeyError) as error:
-        raise DataNotFoundError(
-            f"the adapter {adapter} cannot be loaded: {' '.join(str(error).split())[:300]}"
-        ) from error
-    if lacking := sorted(wanted - set(named)):
-        raise InputError(
-            f"the adapter {adapter} was made for another network: it has nothing for {len(lacking)} of the places it "
-            f"names ({lacking[0]}, ...)"
-        )
-    return adapted.merge_and_unload()
-
-
-def _explained(place: str, error: Exception) -> Exception:
-    text = " ".join(str(error).split())
-    if "trust_remote_code" in text:
-        return InputError(f"{place} wants to run code of its own: pass trust_remote_code=True only if you have read it")
-    if isinstance(error, pickle.UnpicklingError):
-        return InputError(
-            f"{place} holds a pickle that is more than weights: pass trust_pickle=True only if you trust it"
-        )
-    return DataNotFoundError(f"{place} cannot be loaded: {text[:300]}")

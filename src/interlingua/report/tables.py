@@ -151,5 +151,5 @@ def pandas() -> Any:
     try:
         import pandas as pd
     except ImportError as error:
-        raise MissingExtraError("pandas", "report", "reading and writing results") from error
+        raise MissingExtraError("pandas", "compare", "tables of results") from error
     return pd
