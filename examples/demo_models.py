@@ -1,6 +1,6 @@
 """Two tiny encoders of random weights and a tokenizer for them, saved as checkpoints: something to look inside offline.
 
-python examples/demo_models.py demo/models
+python examples/demo_models.py demo-models
 """
 
 import sys
@@ -42,8 +42,9 @@ def main(folder: Path) -> None:
         )  # fmt: skip
         hf.XLMRobertaModel(config).save_pretrained(folder / name)
         words.save_pretrained(folder / name)
+        print(f"{folder / name}: {config.num_hidden_layers} layers x {config.hidden_size}, random weights")
 
 
 if __name__ == "__main__":
     hf.utils.logging.disable_progress_bar()
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "demo-models"))

@@ -95,7 +95,7 @@ def test_the_cost_is_told_and_nothing_computed(cli, folder, tmp_path):
     ("options", "message"),
     [
         (("--corpus", "everyday"), "say where to write with --out reps.zarr, or ask for the cost with --dry-run"),
-        (("--corpus", "everyday", "--out", "r", "--pooling", "meen"), "unknown pooling 'meen': did you mean mean?"),
+        (("--corpus", "everyday", "--out", "r", "--pooling", "meen"), "unknown pooling 'meen': did you mean mean or mean_all?"),
         (("--corpus", "everyday", "--out", "r", "--level", "words"), "unknown level 'words': did you mean word"),
         (("--corpus", "everydy", "--out", "r"), "unknown data set 'everydy': did you mean everyday"),
         (("--corpus", "everyday", "--langs", "en,xx1", "--out", "r"), "'xx1' is not a registered language code"),

@@ -11,7 +11,6 @@ import typer
 
 from interlingua.cli.data import Json, Langs, Split, tags
 from interlingua.cli.extract import blueprints, models_of, needs_models, plan
-from interlingua.cli.terminal import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,6 +79,8 @@ def compare(
     names, poolings = _measures(measures), _poolings(pooling)
     text = _text(corpus, langs, split, rows, source, leave_out)
     if dry_run:
+        from interlingua.cli.terminal import visible
+
         for name in models:
             typer.echo(f"{visible(name)}{', and as much for its random baseline' if baseline else ''}")
             how = {"level": "sentence", "truncate": truncate, "autocast": autocast}
@@ -184,6 +185,7 @@ def show(tables: Tables, place: Path, *, as_json: bool = False) -> None:
     """What was found: a line a pair, a sentence a model, and where the report is."""
     from dataclasses import asdict
 
+    from interlingua.cli.terminal import visible
     from interlingua.report.words import cautions, summary, verdicts
 
     found = verdicts(tables)
@@ -217,6 +219,8 @@ HEADER = "layer 0  peak  interval  at  null  random  last  found  verdict"
 def _pairs(found: Sequence[Verdict]) -> None:
     """A line for every pair, under its model."""
     from rich.cells import cell_len
+
+    from interlingua.cli.terminal import visible
 
     several = len({v.pooling for v in found}) > 1
     for model, pooling in dict.fromkeys((v.model, v.pooling) for v in found):

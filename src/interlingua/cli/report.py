@@ -10,7 +10,6 @@ import typer
 
 from interlingua.cli.compare import formats_of, show
 from interlingua.cli.data import Json
-from interlingua.cli.terminal import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +53,7 @@ def recommend(folders: Folders, as_json: Json = False) -> None:
     """
     from dataclasses import asdict
 
+    from interlingua.cli.terminal import visible
     from interlingua.report.advice import advice
     from interlingua.report.tables import merge, read
 
@@ -138,6 +138,7 @@ def layers(
     from interlingua.analyses.compare import compare_layers
     from interlingua.analyses.sweep import model_name
     from interlingua.cli.progress import bar
+    from interlingua.cli.terminal import visible
     from interlingua.report.figures import layer_matrix, save
     from interlingua.report.publish import FIGURES, publish
     from interlingua.report.tables import Tables, read
