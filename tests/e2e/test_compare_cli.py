@@ -160,8 +160,20 @@ def test_a_folder_of_another_run_is_refused(cli, folder, tmp_path):
     other = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "r", "--seed", "1")
     assert other.returncode == 2
     assert "holds another run (seed was 0 and is 1): choose another folder, or --force" in other.stderr
+    cache = next((tmp_path / "r" / "cache").iterdir())
     forced = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "r", "--seed", "1", "--force")
     assert forced.returncode == 0, forced.stderr
+    assert not cache.exists()
+    # A run that never measured anything does not keep the folder.
+    wrong = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "s", "--blocks", "40")
+    assert "60 sentences cannot be cut into 40 blocks: give 80 or more" in wrong.stderr
+    missing = cli("compare", folder / "brt", *TINY, *quick, "--out", tmp_path / "s")
+    assert missing.returncode == 2
+    assert cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "s").returncode == 0
+    (tmp_path / "other").mkdir()
+    shutil.copytree(folder / "bert", tmp_path / "other" / "bert")
+    same = cli("compare", folder / "bert", tmp_path / "other" / "bert", *TINY, *quick, "--out", tmp_path / "t")
+    assert "would both be called bert: rename a folder" in same.stderr
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
     refused = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "mine")

@@ -347,7 +347,7 @@ def test_specifications_of_the_page_come_from_the_figures():
 def test_a_page_of_nothing_says_so():
     html = page.page(EMPTY, title="Nothing & none")
     assert "<title>Nothing &amp; none</title>" in html
-    assert "there are no values" in html
+    assert "There are no values that can be summed up." in html
 
 
 def test_a_page_is_whole_and_asks_for_nothing():

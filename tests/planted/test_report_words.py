@@ -7,7 +7,7 @@ import pytest
 
 from interlingua.report.advice import advice
 from interlingua.report.tables import COLUMNS, SCHEMA, Tables, harmless, merge, read, write
-from interlingua.report.words import NOTHING, UNTRAINED, cautions, judge, summary, verdicts
+from interlingua.report.words import NOTHING, UNJUDGED, UNTRAINED, cautions, judge, summary, verdicts
 
 
 def rows(target, curve, *, measure="anc", baseline=False, width=0.02, null=0.05, notes="", model="m", pooling="mean"):
@@ -62,6 +62,20 @@ def test_every_verdict(values, verdict):
     assert verdicts(tables(values))[0].verdict == verdict
 
 
+def test_what_cannot_be_judged_is_not():
+    """No interval, nothing to hold it against, or no value that can be interpreted."""
+    bare = [{**row, "low": None, "high": None} for row in rows("fr", [0.2, 0.5], measure="rsa")]
+    assert verdicts(tables(bare))[0].verdict == UNJUDGED
+    assert "not judged" in summary(tables(bare))[0][1]
+    alone = [{**row, "null": None} for row in rows("fr", [0.2, 0.5])]
+    assert verdicts(tables(alone))[0].verdict == UNJUDGED
+    few = rows("fr", [0.9], measure="pwcca", notes="not interpretable")
+    assert (verdicts(tables(few)), summary(tables(few))) == ((), ())
+    late = [row for row in rows("fr", [0.1, 0.5, 0.3]) if row["layer"]]
+    assert math.isnan(verdicts(tables(late))[0].first)
+    assert "0.50 at layer 1" in summary(tables(late))[0][1]
+
+
 def test_a_summary_says_how_many_where_and_which_is_weakest():
     patterns = [{"model": "m", "pooling": "mean", "source": "", "target": "", "measure": "anc", "holds": True, "peak": 1,
                  "rise": 0.3, "fall": 0.2, "rise_low": 0.1, "fall_low": 0.1}]  # fmt: skip
@@ -76,7 +90,7 @@ def test_a_summary_says_how_many_where_and_which_is_weakest():
     two = [*STRONG, *rows("fr", [0.5, 0.2], pooling="first")]
     assert [heading for heading, _ in summary(tables(two))] == ["m (mean)", "m (first)"]
     assert "is highest, 0.50 at the embeddings" in summary(tables(two))[1][1]
-    assert summary(tables(rows("fr", [0.04, 0.05])))[0][1].startswith("None of 1 pair is aligned beyond shuffled pairs")
+    assert summary(tables(rows("fr", [0.04, 0.05])))[0][1].startswith("The pair is not aligned beyond shuffled pairs.")
     assert "is much the same, 0.50, at every layer" in summary(tables(rows("fr", [0.5, 0.501, 0.5])))[0][1]
     assert "rises from 0.20 at the embeddings to 0.90" in summary(tables(rows("fr", [0.2, 0.9])))[0][1]
 
@@ -86,7 +100,7 @@ def test_cautions_name_what_misleads():
     none = rows("fr", [math.nan], measure="margin", notes="the ratio margin is undefined")
     told = cautions(tables([*STRONG, *few, *none], geometry=GEOMETRY))
     assert told[0].startswith("500 sentences are too few for cca_mean")
-    assert told[1] == "Some values do not exist: margin 1 times (the ratio margin is undefined)."
+    assert told[1] == "Some values do not exist: margin 1 times (m, layer 0: the ratio margin is undefined)."
     assert told[2].startswith("m: vectors of layers 1-2 point much the same way (average cosine up to 0.80)")
     assert "(layer 2: neurons 7, 3)" in told[3]
     assert told[4].startswith("No untrained network stands beside")
@@ -115,6 +129,9 @@ def test_advice_names_layer_pooling_languages_and_what_would_help():
     )
     assert "Other poolings at their best layer: first 50.0%." in text
     assert "With mean removed, 7.0% more" in text
+    assert "Little will be found for en-zh-Hans." in text
+    chance = rows("fr", [0.04, 0.05], null=0.5) + rows("fr", [0.01, 0.02], measure="matching")
+    assert advice(tables(chance))[0].sentences[0].startswith("No pair is aligned beyond chance")
     flat = [{**row, "value": 0.9, "low": 0.88, "high": 0.92} for row in prepared]
     assert "does not help there" in advice(tables(STRONG, prepared=flat))[0].sentences[-1]
     near = rows("fr", [0.1, 0.89, 0.9], measure="matching")
@@ -137,6 +154,8 @@ def test_tables_are_written_read_and_merged(tmp_path):
     both = merge([one, other, one])
     assert both.config["models"] == ["m", "n"]
     assert len(both.values) == len(one.values) + 1
+    with pytest.raises(ValueError, match=r"m \(mean\) is in more than one of these runs, with other numbers"):
+        merge([one, tables(rows("fr", [0.7]))])
     with pytest.raises(ValueError, match="different sentences"):
         merge([one, Tables.of({"corpus": {"name": "d"}})])
 

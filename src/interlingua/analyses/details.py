@@ -126,6 +126,8 @@ def _retrieval(x: Array, y: Array, pair: Pair, corpus: ParallelCorpus, ids: Sequ
     for rank, (row, near, own, other) in enumerate(
         zip(worst.rows, worst.nearest, worst.own, worst.other, strict=True), start=1
     ):
+        if own >= other:
+            break  # the rest find their translation
         i, j = place[ids[int(row)]], place[ids[int(near)]]
         rows.append(
             {

@@ -21,15 +21,18 @@ from interlingua.analyses.compare import compare
 from interlingua.analyses.comparison import DEFAULT, Comparison
 from interlingua.analyses.details import details
 from interlingua.analyses.sweep import JACKKNIFED, Cache, model_name
-from interlingua.errors import InputError
+from interlingua.errors import InputError, UnknownNameError
 from interlingua.extract import extract
+from interlingua.languages import Language
 from interlingua.measures.papers import paper
 from interlingua.measures.prepare import Preparation
 from interlingua.models import Model, PerLanguage, load_model
-from interlingua.report.tables import COLUMNS, CONFIG, SCHEMA, Tables
+from interlingua.report.tables import COLUMNS, CONFIG, DETAILS, RESULTS, SCHEMA, Tables
 from interlingua.types import ParallelCorpus, Representations
 
 REPRESENTATIONS, CACHE = "representations", "cache"
+# What a run writes into its folder, and `force` takes away.
+OURS = (REPRESENTATIONS, CACHE, DETAILS, "figures", "report.html", CONFIG, f"{RESULTS}.parquet", f"{RESULTS}.csv")
 # What a run may differ in without being another run.
 _MAY_DIFFER = ("versions", "device", "schema")
 
@@ -82,12 +85,18 @@ def survey(
     called with a model's name and the options of loading; `stage` shows progress.
     """
     asked, folder = how or Survey(), Path(out)
-    if not models:
-        raise InputError("name at least one model")
+    models = _distinct(models)
     if len(corpus.langs) < 2:
         raise InputError(f"{corpus.name} has only {corpus.langs[0]}: a comparison takes at least two languages")
+    if len(corpus) < 2 * asked.blocks:
+        raise InputError(
+            f"{len(corpus)} sentences cannot be cut into {asked.blocks} blocks: give {2 * asked.blocks} or more, or "
+            "take fewer blocks"
+        )
+    if asked.source and Language.parse(asked.source) not in corpus.langs:
+        raise UnknownNameError("language in the corpus", asked.source, map(str, corpus.langs))
     with _claimed(folder, _config(models, corpus, asked), force=force) as config:
-        parts = [_one(name, corpus, folder, asked, load, stage) for name in dict.fromkeys(models)]
+        parts = [_one(name, corpus, folder, asked, load, stage) for name in models]
     rows = {name: [row for part in parts for row in part.get(name, [])] for name in COLUMNS}
     return Tables.of(config, **rows)
 
@@ -211,11 +220,12 @@ def _config(models: Sequence[str], corpus: ParallelCorpus, how: Survey) -> dict[
     import transformers
 
     config = {
-        "models": [_shown(name) for name in dict.fromkeys(models)],
+        "models": [_shown(name) for name in models],
         "corpus": {
             "name": corpus.name,
             "licence": corpus.licence,
             "rows": len(corpus),
+            "notes": list(corpus.notes),
             "languages": [str(lang) for lang in corpus.langs],
             "hashes": {str(lang): corpus.hash_of(lang) for lang in corpus.langs},
         },
@@ -232,9 +242,26 @@ def _config(models: Sequence[str], corpus: ParallelCorpus, how: Survey) -> dict[
     return plain
 
 
+def _distinct(models: Sequence[str]) -> list[str]:
+    """Each model once, however its folder is written; an error where two would stand under one name."""
+    if not models:
+        raise InputError("name at least one model")
+    by_place = {str(Path(name).resolve()) if Path(name).exists() else name: name for name in models}
+    names: dict[str, str] = {}
+    for name in by_place.values():
+        if (other := names.setdefault(_slug(name), name)) != name:
+            raise InputError(f"{other} and {name} would both be called {_slug(name)}: rename a folder")
+    return list(by_place.values())
+
+
 def _shown(name: str) -> str:
-    """A model's name without the folders it lies in."""
-    return Path(name).name if Path(name).exists() else name
+    """A model's name without the folders it lies in; of one model a language, each."""
+    if Path(name).exists():
+        return Path(name).resolve().name
+    parts = [part.partition("=") for part in name.split(",")]
+    if all(sign for _, sign, _ in parts):
+        return ",".join(f"{tag}={_shown(model)}" for tag, _, model in parts)
+    return name
 
 
 def _slug(name: str) -> str:
@@ -261,24 +288,44 @@ def _claimed(folder: Path, config: dict[str, Any], *, force: bool) -> Iterator[d
 
 
 def _same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:
+    """Make the folder that of this run: one that holds the numbers of another is refused, or emptied by `force`."""
     path = folder / CONFIG
-    if path.exists():
-        try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            before = {}
+    if force:
+        for name in OURS:
+            shutil.rmtree(folder / name, ignore_errors=True)
+            (folder / name).unlink(missing_ok=True)
+    elif path.exists():
+        before = _read(path)
         other = [k for k in config if k not in _MAY_DIFFER and before.get(k) != config[k]]
-        if other and not force:
-            shown = "; ".join(f"{k} was {_brief(before.get(k))} and is {_brief(config[k])}" for k in other[:3])
+        numbers = (folder / f"{RESULTS}.parquet").exists() or any((folder / CACHE).glob("*.json"))
+        if other and numbers:
+            shown = "; ".join(_unlike(k, before.get(k), config[k]) for k in other[:3])
             raise InputError(f"{folder} holds another run ({shown}): choose another folder, or --force to replace it")
-        if other:
-            for name in (REPRESENTATIONS, CACHE):
-                shutil.rmtree(folder / name, ignore_errors=True)
-    elif any(p.name != ".lock" for p in folder.iterdir()) and not force:
+        if set(other) & {"models", "corpus", "extraction", "loading"}:
+            # Nothing was measured from these, and they are of something else.
+            shutil.rmtree(folder / REPRESENTATIONS, ignore_errors=True)
+    elif any(p.name != ".lock" for p in folder.iterdir()):
         raise InputError(f"{folder} is not empty and holds no run: choose another folder, or --force to write there")
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps({"schema": SCHEMA, **config}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     partial.replace(path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A configuration; an empty one where it cannot be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _unlike(key: str, before: Any, now: Any) -> str:
+    """What differs, down to the part that does."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        inside = next(k for k in {**before, **now} if before.get(k) != now.get(k))
+        return _unlike(f"{key}: {inside}", before.get(inside), now.get(inside))
+    return f"{key} was {_brief(before)} and is {_brief(now)}"
 
 
 def _brief(value: Any) -> str:

@@ -82,14 +82,19 @@ def compare(
         from interlingua.cli.terminal import visible
 
         for name in models:
-            typer.echo(f"{visible(name)}{', and as much for its random baseline' if baseline else ''}")
+            if not as_json:
+                times = len(poolings) * (2 if baseline else 1)
+                typer.echo(f"{visible(name)}{f', {times} times (poolings, random baseline)' if times > 1 else ''}")
             how = {"level": "sentence", "truncate": truncate, "autocast": autocast}
             plan(blueprints(name, stack, revision, trust_remote_code), text, how, device, as_json=as_json)
         return
+    from dataclasses import replace
+
     from interlingua.analyses.survey import Survey, survey
     from interlingua.cli.progress import bar
     from interlingua.measures.prepare import Preparation
     from interlingua.report.publish import publish
+    from interlingua.report.tables import read
 
     asked = Survey(
         source="" if source == "all" else source or _usual(text),
@@ -118,6 +123,9 @@ def compare(
     folder = out or Path()
     figures = formats_of(formats)
     tables = survey(models, text, folder, asked, force=force, load=_load, stage=bar)
+    if (folder / "results.parquet").exists():
+        # Maps of layers that were asked for since.
+        tables = replace(tables, layers=read(folder).layers)
     with bar("writing the report"):
         place = publish(tables, folder, formats=figures, title=title)
     show(tables, place, as_json=as_json)
@@ -189,6 +197,8 @@ def show(tables: Tables, place: Path, *, as_json: bool = False) -> None:
     from interlingua.report.words import cautions, summary, verdicts
 
     found = verdicts(tables)
+    if not found and not as_json:
+        typer.echo("No value can be summed up: see the notes in the table.")
     if as_json:
         told = {
             "report": str(place),
@@ -238,6 +248,8 @@ def _pairs(found: Sequence[Verdict]) -> None:
                 f"{SHORT.get(v.verdict, v.verdict)}"
             )
         typer.echo("")
+    if not found:
+        return
     typer.echo(
         "null: shuffled pairs; random: an untrained network at that layer; found: sentences whose nearest is their "
         "translation, at the best layer."

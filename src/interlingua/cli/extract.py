@@ -155,7 +155,11 @@ def models_of(text: str, random_except: str, loading: dict[str, Any]) -> Model |
             "--random-except is for one model with its own weights: leave out --random, and name one model"
         )
     if named := by_language(text):
-        loaded = {name: load_model(name, **loading) for name in dict.fromkeys(named.values())}
+        # Random weights of their own for each network.
+        loaded = {
+            name: load_model(name, **{**loading, "seed": loading["seed"] + i})
+            for i, name in enumerate(dict.fromkeys(named.values()))
+        }
         return PerLanguage.by_tag({tag: loaded[name] for tag, name in named.items()})
     model = load_model(text, **loading)
     return random_others(model, random_except, seed=loading["seed"]) if random_except else model

@@ -80,16 +80,31 @@ def neurons(
     """
     import numpy as np
 
+    from interlingua.errors import InputError, UndefinedError
     from interlingua.measures.anc import anc
+    from interlingua.measures.prepare import Preparation
+    from interlingua.report.tables import read
 
-    reps = stored(folder, model, pooling)
+    config = read(folder).config
+    prepared = config.get("preparation", {})
+    reps = stored(folder, model, pooling or next(iter(config.get("poolings", [])), ""))
     source, target = pair_of(reps, pair)
-    values = {at: anc(reps[source, at], reps[target, at]) for at in (range(reps.layers) if layer < 0 else [layer])}
+    step = Preparation(**{**prepared, "without_neurons": tuple(prepared.get("without_neurons", ()))})
+    values = {}
+    for at in range(reps.layers) if layer < 0 else [layer]:
+        try:
+            values[at] = anc(step(reps[source, at]), step(reps[target, at]))
+        except UndefinedError:
+            if layer >= 0:
+                raise
+    if not values:
+        raise InputError(f"no layer has a correlation between {source} and {target}")
     at = max(values, key=lambda key: values[key].value)
+    numbers = step.kept(reps.width(source))
     signed = np.asarray(values[at].signed)
     order = sorted(range(len(signed)), key=lambda i: (np.isnan(signed[i]), -abs(np.nan_to_num(signed[i]))))
     place = folder / f"neurons.{source}-{target}.layer{at}.csv"
-    lines = ["neuron,correlation", *(f"{i},{signed[i]:.6g}" for i in order)]
+    lines = ["neuron,correlation", *(f"{numbers[i]},{signed[i]:.6g}" for i in order)]
     place.write_text("\n".join(lines) + "\n", encoding="utf-8")
     figure = _draw_neurons(folder, at, (source, target), reps)
     there = [i for i in order if not np.isnan(signed[i])]
@@ -97,12 +112,12 @@ def neurons(
     if as_json:
         facts = {"layer": at, "source": source, "target": target, "anc": values[at].value, "table": str(place)}
         facts["figure"] = str(figure)
-        ends = {name: {int(i): float(signed[i]) for i in some} for name, some in (("most", most), ("least", least))}
+        ends = {name: {numbers[i]: float(signed[i]) for i in some} for name, some in (("most", most), ("least", least))}
         typer.echo(json.dumps({**facts, **ends}, indent=2))
         return
     typer.echo(f"{source}-{target}, layer {at}: ANC {values[at].value:.3f} over {len(there)} neurons")
     for name, some in (("most shared", most), ("least shared", least)):
-        typer.echo(f"{name:>12}: " + ", ".join(f"{i} ({signed[i]:+.2f})" for i in some))
+        typer.echo(f"{name:>12}: " + ", ".join(f"{numbers[i]} ({signed[i]:+.2f})" for i in some))
     typer.echo(f"all of them: {place}; how they are spread: {figure}")
 
 

@@ -77,6 +77,9 @@ def language_share(vectors: Mapping[str, Array], *, dtype: str = "float64") -> f
     if len(widths) > 1:
         raise UndefinedError(f"languages have {' and '.join(map(str, sorted(widths)))} neurons: they share no space")
     sides = [side_moments(x, dtype=dtype) for x in vectors.values()]
+    xp = namespace(sides[0].mean)
+    if all(bool(xp.all(side.constant)) and bool(xp.all(side.mean == sides[0].mean)) for side in sides):
+        raise UndefinedError("all vectors are the same: there is no variance")
     n = sum(side.n for side in sides)
     mean = sum((side.n / n) * side.mean for side in sides)
     between = sum(side.n * float((side.mean - mean) @ (side.mean - mean)) for side in sides)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from interlingua.errors import InputError
 from interlingua.report.tables import Tables
-from interlingua.report.words import RETRIEVAL, WEAK, interpretable
+from interlingua.report.words import NOTHING, RETRIEVAL, UNJUDGED, UNTRAINED, WEAK, interpretable, verdicts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,12 +65,24 @@ def _for_model(tables: Tables, rows: pd.DataFrame, measure: str) -> Advice:
     sentences += _on_poolings(means, str(pooling))
     if len(pairs) > 1:
         told = ", ".join(f"{source}-{target} {value:.1%}" for source, target, value in weakest)
-        sentences.append(f"Expect least of {told}{': little will be found there' if weakest[0][2] < WEAK else ''}.")
+        sentences.append(f"Expect least of {told}.")
+        if poor := [f"{source}-{target}" for source, target, value in weakest if value < WEAK]:
+            sentences.append(f"Little will be found for {', '.join(poor)}.")
+    if _beyond(tables, model, str(pooling)) == 0:
+        sentences.insert(0, "No pair is aligned beyond chance or an untrained network: not a model for retrieval.")
     sentences.append(_on_preparation(step, gain, bool(len(tables.prepared))))
     return Advice(
         model, str(pooling), int(layer), measure, float(best["value"]), float(best["low"]), float(best["high"]),
         as_good, weakest, step, gain, tuple(filter(None, sentences)),
     )  # fmt: skip
+
+
+def _beyond(tables: Tables, model: str, pooling: str) -> int:
+    """How many pairs are aligned beyond chance and an untrained network; -1 where that was not judged."""
+    own = [v for v in verdicts(tables) if (v.model, v.pooling) == (model, pooling)]
+    if all(v.verdict == UNJUDGED for v in own):
+        return -1
+    return sum(v.verdict not in (NOTHING, UNTRAINED, UNJUDGED) for v in own)
 
 
 def _on_poolings(means: pd.DataFrame, best: str) -> list[str]:

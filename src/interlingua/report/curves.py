@@ -36,7 +36,7 @@ HIGH, LOW = 2 / 3, 1 / 3
 GEOMETRY = {
     "anisotropy": "anisotropy (mean cosine)",
     "effective_rank": "effective rank",
-    "outlier_share": "share of variance in outlier neurons",
+    "outlier_share": "share of length in outlier neurons",
     "language_share": "share of variance between languages",
 }
 LAYER_AXIS = {"tickMinStep": 1, "format": "d", "labelOverlap": True}

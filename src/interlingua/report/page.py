@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import math
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -30,6 +31,20 @@ from interlingua.report.theme import Figure, config
 
 # In the order in which they are put together: each uses what stands before it.
 SCRIPTS = ("data.js", "charts.js", "panels.js", "table.js", "page.js")
+# The columns of the table of verdicts.
+VERDICT = (
+    "model",
+    "pair",
+    "layer 0",
+    "peak",
+    "interval",
+    "at layer",
+    "shuffled",
+    "untrained",
+    "last",
+    "found",
+    "verdict",
+)
 # The name of the rows in every specification of the page.
 ROWS = "rows"
 
@@ -185,7 +200,44 @@ def _summary(tables: Tables) -> str:
     )
     items = "".join(f'<li dir="auto">{_shown(each)}</li>' for each in careful)
     caution = f'<div class="caution"><h3>Be careful</h3><ul>{items}</ul></div>' if items else ""
-    return f'<div class="findings">{cards}</div>{caution}'
+    none = "" if cards else "<p>There are no values that can be summed up.</p>"
+    return f'{none}<div class="findings">{cards}</div>{_verdicts(tables)}{caution}'
+
+
+def _verdicts(tables: Tables) -> str:
+    """A line for every model and pair: the curve in numbers, and what to make of it."""
+    found = words.verdicts(tables)
+    if not found:
+        return ""
+    rows = []
+    for v in found:
+        cells = (
+            words.label(tables, v.model, v.pooling),
+            f"{v.source} – {v.target}",
+            _two(v.first),
+            _two(v.peak),
+            f"{_two(v.low)} to {_two(v.high)}" if math.isfinite(v.low) else "",
+            str(v.peak_layer),
+            _two(v.null),
+            _two(v.untrained),
+            _two(v.last),
+            f"{v.matched:.0%}" if math.isfinite(v.matched) else "",
+            v.verdict,
+        )
+        rows.append("<tr>" + "".join(f'<td dir="auto">{_shown(cell)}</td>' for cell in cells) + "</tr>")
+    titles = "".join(f'<th scope="col">{name}</th>' for name in VERDICT)
+    return (
+        f"<details{' open' if len(found) <= 30 else ''}><summary>Every pair, by {_shown(found[0].measure)}</summary>"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Verdicts"><table id="verdicts">'
+        f"<thead><tr>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        '<p class="caption">Shuffled: the value of pairs put together at random. Untrained: a network of random '
+        "weights at the same layer. Found: sentences whose nearest is their translation, at the best layer for that."
+        "</p></details>"
+    )
+
+
+def _two(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else ""
 
 
 def _facts(tables: Tables) -> str:

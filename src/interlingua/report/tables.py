@@ -141,6 +141,13 @@ def merge(parts: Sequence[Tables]) -> Tables:
         frames[name] = (
             pd.concat(full, ignore_index=True).drop_duplicates(ignore_index=True) if full else getattr(parts[0], name)
         )
+    key = [*_PAIR, "measure", "baseline"]
+    if (twice := frames["values"][frames["values"].duplicated(key)]).size:
+        row = twice.iloc[0]
+        raise InputError(
+            f"{row['model']} ({row['pooling']}) is in more than one of these runs, with other numbers or options: give "
+            "each model once"
+        )
     models = [model for part in parts for model in part.config.get("models", [])]
     distinct = [model for i, model in enumerate(models) if model not in models[:i]]
     return Tables(**frames, config={**parts[0].config, "models": distinct})

@@ -3,7 +3,8 @@
 A pair is judged at the layer where its similarity is highest, by an interval widened for having chosen among layers. If
 that reaches down to the value of shuffled pairs, nothing was found; if it reaches down to an untrained network, it is
 what tokens in common give; so it is where no more sentences find their translation, at the best layer for that, than in
-an untrained network. Beyond that it is called by how many do: strong from 80 %, weak below 30 %.
+an untrained network. Beyond that it is called by how many do: strong from 80 %, weak below 30 %. Without an interval,
+or without both shuffles and an untrained network, nothing is said.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ JUDGES = ("anc", "debiased_cka", "linear_cka", "matching", "csls", "margin")
 RETRIEVAL = ("matching", "csls", "margin")
 STRONG, WEAK = 0.8, 0.3
 NOTHING, UNTRAINED = "not above chance", "no more than an untrained network"
+UNJUDGED = "not judged"
 # Above these, cosines and CKA are about something else than meaning.
 ANISOTROPIC, OUTLYING = 0.5, 0.3
 # A curve that moves less than this over layers is called flat.
@@ -67,11 +69,11 @@ def interpretable(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def judge(tables: Tables, measure: str = "") -> str:
-    """The measure that verdicts go by: as asked, or the first of `JUDGES` that was computed."""
+    """The measure that verdicts go by: as asked, or the first of `JUDGES` that was computed; empty if there is none."""
     there = list(dict.fromkeys(interpretable(tables.values)["measure"]))
     chosen = measure or next((name for name in JUDGES if name in there), there[0] if there else "")
-    if chosen not in there:
-        raise InputError(f"there are no values of {chosen or 'any measure'}: there are {', '.join(there) or 'none'}")
+    if chosen and chosen not in there:
+        raise InputError(f"there are no values of {chosen}: there are {', '.join(there) or 'none'}")
     return chosen
 
 
@@ -94,7 +96,7 @@ def verdicts(tables: Tables, measure: str = "") -> tuple[Verdict, ...]:
                 source=source,
                 target=target,
                 measure=by,
-                first=float(curve["value"].iloc[0]),
+                first=float(curve["value"].iloc[0]) if int(curve["layer"].iloc[0]) == 0 else math.nan,
                 peak_layer=int(peak["layer"]),
                 peak=float(peak["value"]),
                 low=_number(peak["low"]),
@@ -121,7 +123,9 @@ def _verdict(
     at_random: pd.Series[Any] | None,
 ) -> str:
     reach = (float(peak["value"]) - _number(peak["low"])) * _widened(layers)
-    floor = float(peak["value"]) - (reach if math.isfinite(reach) else 0.0)
+    if not math.isfinite(reach) or not (math.isfinite(_number(peak["null"])) or len(untrained)):
+        return UNJUDGED
+    floor = float(peak["value"]) - reach
     if floor <= _number(peak["null"]):
         return NOTHING
     if len(untrained) and floor <= _upper(untrained.iloc[0]):
@@ -176,12 +180,14 @@ def _by_model(found: Sequence[Verdict]) -> Iterator[tuple[tuple[str, str], list[
 
 
 def _how_many(own: Sequence[Verdict]) -> str:
-    beyond = [v for v in own if v.verdict not in (NOTHING, UNTRAINED)]
+    beyond = [v for v in own if v.verdict not in (NOTHING, UNTRAINED, UNJUDGED)]
     n = len(own)
+    if all(v.verdict == UNJUDGED for v in own):
+        return f"{NAMES.get(own[0].measure, own[0].measure)} has no interval or nothing to be held against: not judged."
     pairs = f"{n} pair{'s' if n > 1 else ''}"
     against = "an untrained network" if any(math.isfinite(v.untrained) for v in own) else "shuffled pairs"
     if not beyond:
-        return f"None of {pairs} is aligned beyond {against}."
+        return f"{f'None of {pairs} is' if n > 1 else 'The pair is not'} aligned beyond {against}."
     if len(beyond) < n:
         return f"{len(beyond)} of {pairs} {'are' if len(beyond) > 1 else 'is'} aligned beyond {against}."
     return f"All {pairs} are aligned beyond {against}." if n > 1 else f"The pair is aligned beyond {against}."
@@ -192,7 +198,8 @@ def _curve(tables: Tables, model: str, pooling: str, own: Sequence[Verdict]) -> 
     values = _where(_own(interpretable(tables.values)), ("model", "pooling", "measure"), (model, pooling, measure))
     mean = values.groupby("layer")["value"].mean()
     peak, first, last = int(mean.idxmax()), int(mean.index[0]), int(mean.index[-1])
-    start, end = f"{mean[first]:.2f} at the embeddings", f"{mean[last]:.2f} at the last layer"
+    start = f"{mean[first]:.2f} at {'the embeddings' if first == 0 else f'layer {first}'}"
+    end = f"{mean[last]:.2f} at the last layer"
     name = NAMES.get(measure, measure)
     if mean.max() - mean.min() < FLAT:
         line = f"Similarity ({name}) is much the same, {mean.mean():.2f}, at every layer."
@@ -218,7 +225,7 @@ def _retrieval(tables: Tables, own: Sequence[Verdict]) -> str:
     """The layer at which most sentences find their translation, if a pair is aligned at all."""
     values = _where(_own(interpretable(tables.values)), ("model", "pooling"), (own[0].model, own[0].pooling))
     measure = next((name for name in RETRIEVAL if name in set(values["measure"])), "")
-    if not measure or all(v.verdict in (NOTHING, UNTRAINED) for v in own):
+    if not measure or all(v.verdict in (NOTHING, UNTRAINED, UNJUDGED) for v in own):
         return ""
     mean = values[values["measure"] == measure].groupby("layer")["value"].mean()
     layer = int(mean.idxmax())
@@ -230,6 +237,8 @@ def _weakest(own: Sequence[Verdict]) -> str:
         return ""
     if any(math.isfinite(v.matched) for v in own):
         least = min((v for v in own if math.isfinite(v.matched)), key=lambda v: v.matched)
+        if least.matched >= STRONG:
+            return ""
         found = f"{least.matched:.0%} of sentences find their translation at best"
         return f"Weakest: {least.source}-{least.target}, where {found}."
     least = min(own, key=lambda v: v.peak)
@@ -251,7 +260,7 @@ def cautions(tables: Tables) -> tuple[str, ...]:
     missing = own[own["value"].isna()]
     if len(missing):
         what = "; ".join(
-            f"{measure} {len(rows)} times ({rows['notes'].iloc[0]})"
+            f"{measure} {len(rows)} times ({_at(tables, rows)}: {rows['notes'].iloc[0]})"
             for measure, rows in missing.groupby("measure", sort=False)
         )
         found.append(f"Some values do not exist: {what}.")
@@ -260,6 +269,12 @@ def cautions(tables: Tables) -> tuple[str, ...]:
     if len(own) and not values["baseline"].astype(bool).any():
         found.append("No untrained network stands beside: names and numbers alone make some sentences similar.")
     return tuple(found)
+
+
+def _at(tables: Tables, rows: pd.DataFrame) -> str:
+    """Which models and layers some rows are of."""
+    names = dict.fromkeys(label(tables, m, p) for m, p in zip(rows["model"], rows["pooling"], strict=True))
+    return f"{', '.join(names)}, layer {_runs([int(v) for v in sorted(set(rows['layer']))])}"
 
 
 def _own(frame: pd.DataFrame) -> pd.DataFrame:
