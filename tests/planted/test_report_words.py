@@ -167,10 +167,17 @@ def test_folders_that_are_none_are_told(tmp_path):
     (tmp_path / "config.json").write_text('{"schema": 99}')
     with pytest.raises(ValueError, match="schema 99, and this version reads 1 to"):
         read(tmp_path)
+    for odd in ('{"schema": 1, "models": 5}', '{"schema": 1, "corpus": {"name": 3}}'):
+        (tmp_path / "config.json").write_text(odd)
+        with pytest.raises(ValueError, match="not the configuration of a run"):
+            read(tmp_path)
     (tmp_path / "config.json").write_text("[]")
     with pytest.raises(ValueError, match="not the configuration of a run"):
         read(tmp_path)
     write(tables(STRONG), tmp_path)
+    tables(STRONG).values.drop(columns="value").to_parquet(tmp_path / "results.parquet")
+    with pytest.raises(ValueError, match="it has no column 'value'"):
+        read(tmp_path)
     (tmp_path / "results.parquet").write_bytes(b"PAR1 cut short")
     with pytest.raises(ValueError, match="cannot be read"):
         read(tmp_path)

@@ -47,6 +47,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "model", "pooling", "source", "target", "measure", "holds", "peak", "rise", "fall", "rise_low", "fall_low",
     ),
 }  # fmt: skip
+# Without these a table of values says nothing.
+NEEDED = ("model", "pooling", "layer", "source", "target", "measure", "value", "baseline", "notes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +118,9 @@ def read(folder: Path) -> Tables:
         raise FormatError(folder / CONFIG, None, "it is not the configuration of a run") from error
     if not isinstance(found, int) or not 1 <= found <= SCHEMA:
         raise InputError(f"{folder} has results of schema {found}, and this version reads 1 to {SCHEMA}: upgrade")
+    corpus, models = config.get("corpus", {}), config.get("models", [])
+    if not isinstance(corpus, dict) or not isinstance(models, list) or not isinstance(corpus.get("name", ""), str):
+        raise FormatError(folder / CONFIG, None, "it is not the configuration of a run")
     frames = {}
     for name, columns in COLUMNS.items():
         path = folder / f"{RESULTS}.parquet" if name == "values" else folder / DETAILS / f"{name}.parquet"
@@ -123,6 +128,8 @@ def read(folder: Path) -> Tables:
             frame = pd.read_parquet(path) if path.exists() else pd.DataFrame(columns=list(columns))
         except (OSError, ValueError) as error:
             raise FormatError(path, None, f"it cannot be read ({error}): run the comparison again") from error
+        if name == "values" and (lacking := [c for c in NEEDED if c not in frame]):
+            raise FormatError(path, None, f"it has no column {lacking[0]!r}: run the comparison again")
         frames[name] = frame.reindex(columns=list(columns))
     return Tables(**frames, config=config)
 
