@@ -81,7 +81,8 @@ def test_running_it_again_computes_nothing_and_gives_the_same(cli, folder, resul
 def test_results_can_be_asked(cli, results, tmp_path):
     out, _ = results
     said = cli("recommend", out)
-    assert said.stdout.startswith("bert: For retrieval take layer ")
+    assert said.stdout.startswith("bert: No pair is aligned beyond chance or an untrained network")
+    assert "For retrieval take layer " in said.stdout
     assert len(json.loads(cli("recommend", out, "--json").stdout)) == 2
     said = cli("neurons", out, "--model", "bert", "--pair", "en,zh", "--layer", "1", "-n", "3")
     assert said.stdout.startswith("en-zh-Hans, layer 1: ANC ")
@@ -136,7 +137,7 @@ def test_questions_without_an_answer(cli, results, arguments, message):
         (("{bert}", "--corpus", "everyday", "--langs", "en,ja", "--out", "r"), "ja"),
         (("{bert}", *TINY, "--out", "r", "--measures", "ancc"), "unknown measure 'ancc'"),
         (("{bert}", *TINY, "--out", "r", "--pooling", "meen"), "unknown pooling 'meen': did you mean mean"),
-        (("{bert}", *TINY, "--out", "r", "--source", "de"), "unknown language 'de'"),
+        (("{bert}", *TINY, "--out", "r", "--source", "de"), "unknown language in the corpus 'de'"),
         (("{bert}", *TINY, "--out", "r", "--as-published", "del2020"), "unknown paper 'del2020': did you mean del2022"),
         (("{bert}", *TINY, "--out", "r", "--leave-out", "verbs"), "unknown thing that sentences share 'verbs'"),
         (("{bert}", *TINY, "--out", "r", "--formats", "gif"), "not 'gif'"),
