@@ -202,8 +202,8 @@ def _curve(tables: Tables, model: str, pooling: str, own: Sequence[Verdict]) -> 
     end = f"{mean[last]:.2f} at the last layer"
     name = NAMES.get(measure, measure)
     if mean.max() - mean.min() < FLAT:
-        line = f"Similarity ({name}) is much the same, {mean.mean():.2f}, at every layer."
-    elif peak == first:
+        return f"Similarity ({name}) is much the same, {mean.mean():.2f}, at every layer."
+    if peak == first:
         line = f"Similarity ({name}) is highest, {start}, and {end}."
     elif peak == last:
         line = f"Similarity ({name}) rises from {start} to {end}."
