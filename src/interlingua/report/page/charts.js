@@ -142,7 +142,9 @@ class Chart {
 
   // The layer under the pointer, where layers run from left to right.
   layerAt(event, item) {
-    if (item?.datum && Number.isInteger(item.datum.layer)) return item.datum.layer;
+    // The datum of a line or a band is its first row, wherever it was clicked.
+    const point = !['line', 'area'].includes(item?.mark?.marktype);
+    if (point && item?.datum && Number.isInteger(item.datum.layer)) return item.datum.layer;
     if (!('marked_layer' in (CHARTS[this.name].signals?.(this.seen) ?? {}))) return null;
     const x = event.clientX - this.place.querySelector('svg').getBoundingClientRect().left - this.view.origin()[0];
     const at = Math.round(this.view.scale('x').invert(x));

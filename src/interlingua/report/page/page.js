@@ -69,7 +69,8 @@ const clicked = (chart, event, item) => {
   }
   const layer = chart.layerAt(event, item);
   if (layer === null) return;
-  const series = data.series.findIndex((each) => each.name === item?.datum?.series);
+  const named = item?.mark?.marktype === 'symbol' ? item.datum?.series : undefined;
+  const series = data.series.findIndex((each) => each.name === named);
   choose(series >= 0 && chart.name !== 'agreement' ? { layer, series } : { layer });
 };
 
