@@ -180,6 +180,27 @@ def test_a_folder_of_another_run_is_refused(cli, folder, tmp_path):
     refused = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "mine")
     assert "is not empty and holds no run" in refused.stderr
     assert [p.name for p in (tmp_path / "mine").iterdir() if p.name != ".lock"] == ["thesis.txt"]
+    # Even by force, only what a run wrote is replaced.
+    (tmp_path / "mine" / "figures").mkdir()
+    (tmp_path / "mine" / "figures" / "own.svg").write_text("precious")
+    forced = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "mine", "--force")
+    assert forced.returncode == 0, forced.stderr
+    assert (tmp_path / "mine" / "figures" / "own.svg").read_text() == "precious"
+
+
+def test_neurons_are_those_of_the_run(cli, folder, tmp_path):
+    quick = ("--no-baseline", "--nulls", "0", "--formats", "none")
+    prepared = ("--measures", "anc", "--drop-components", "2", "--pooling", "mean,first")
+    assert cli("compare", folder / "bert", *TINY, *quick, *prepared, "--out", tmp_path / "r").returncode == 0
+    said = json.loads(cli("neurons", tmp_path / "r", "--pair", "en,fr", "--json").stdout)
+    values = read(tmp_path / "r").values
+    own = values[(values.pooling == "mean") & (values.target == "fr")]
+    assert said["anc"] == pytest.approx(own.value.max())
+    two = f"en={folder / 'bert'},fr={folder / 'gpt2'},zh={folder / 'gpt2'}"
+    assert cli("compare", two, *TINY, *quick, "--measures", "linear_cka", "--out", tmp_path / "t").returncode == 0
+    refused = cli("neurons", tmp_path / "t", "--pair", "en,fr")
+    assert "neurons of two networks do not correspond" in refused.stderr
+    assert str(folder) not in (tmp_path / "t" / "config.json").read_text()
 
 
 def test_options_reach_the_numbers(cli, folder, tmp_path):

@@ -160,8 +160,8 @@ def test_corrections_for_many_tests():
     ("call", "message"),
     [
         (lambda: stats.jackknife(1.0, [1.0]), "1 blocks give no interval"),
-        (lambda: stats.mean_interval([1.0]), "1 values give no interval"),
-        (lambda: stats.mean_interval([1.0, 2.0], confidence=2), "between 0 and 1"),
+        (lambda: stats.share_interval([1.0]), "1 values give no interval"),
+        (lambda: stats.share_interval([1.0, 0.0], confidence=2), "between 0 and 1"),
         (lambda: stats.spearman([1, 2], [1, 2], rng=0), "at least 3"),
         (lambda: stats.spearman([1, 2, 3], [1, 2], rng=0), "3 values and 2"),
         (lambda: stats.spearman([1, 1, 1], [1, 2, 3], rng=0), "constant"),

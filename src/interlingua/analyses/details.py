@@ -65,18 +65,13 @@ def _neurons(x: Array, y: Array, step: Preparation) -> dict[str, Rows]:
     ends = order if len(order) <= 2 * EXTREME else np.concatenate([order[:EXTREME], order[-EXTREME:]])
     return {
         "neurons": [{"neuron": numbers[i], "correlation": float(signed[i])} for i in ends],
-        "histograms": _counted(signed[there]),
+        "histograms": counted(signed),
     }
 
 
-def histogram(x: Array, y: Array) -> Rows:
-    """How many neurons correlate how much between two languages."""
-    signed = np.asarray(anc(x, y).signed)
-    return _counted(signed[np.isfinite(signed)])
-
-
-def _counted(signed: Array) -> Rows:
-    counts, edges = np.histogram(signed, bins=BINS, range=(-1, 1))
+def counted(signed: Array) -> Rows:
+    """How many neurons correlate how much; those without a correlation are left out."""
+    counts, edges = np.histogram(signed[np.isfinite(signed)], bins=BINS, range=(-1, 1))
     return [
         {"from": round(float(low), 9), "to": round(float(high), 9), "neurons": int(count)}
         for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)

@@ -291,7 +291,8 @@ def _same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:
     """Make the folder that of this run: one that holds the numbers of another is refused, or emptied by `force`."""
     path = folder / CONFIG
     if force:
-        for name in OURS:
+        # Only what a run wrote is taken away: a folder that holds none keeps whatever has the same names.
+        for name in OURS if "schema" in _read(path) else ():
             shutil.rmtree(folder / name, ignore_errors=True)
             (folder / name).unlink(missing_ok=True)
     elif path.exists():
@@ -312,10 +313,10 @@ def _same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A configuration; an empty one where it cannot be read."""
+    """A configuration; an empty one where there is none that can be read."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, FileNotFoundError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -87,7 +87,9 @@ def neurons(
 
     config = read(folder).config
     prepared = config.get("preparation", {})
-    reps = stored(folder, model, pooling or next(iter(config.get("poolings", [])), ""))
+    reps = stored(folder, model, pooling)
+    if not reps.signature.get("one_network", True) and not config.get("same_neurons"):
+        raise InputError("neurons of two networks do not correspond: there are none to list")
     source, target = pair_of(reps, pair)
     step = Preparation(**{**prepared, "without_neurons": tuple(prepared.get("without_neurons", ()))})
     values = {}
@@ -106,7 +108,7 @@ def neurons(
     place = folder / f"neurons.{source}-{target}.layer{at}.csv"
     lines = ["neuron,correlation", *(f"{numbers[i]},{signed[i]:.6g}" for i in order)]
     place.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    figure = _draw_neurons(folder, at, (source, target), reps)
+    figure = _draw_neurons(folder, at, (source, target), reps, signed)
     there = [i for i in order if not np.isnan(signed[i])]
     most, least = there[:count], there[-count:]
     if as_json:
@@ -121,9 +123,9 @@ def neurons(
     typer.echo(f"all of them: {place}; how they are spread: {figure}")
 
 
-def _draw_neurons(folder: Path, layer: int, pair: tuple[str, str], reps: Representations) -> Path:
+def _draw_neurons(folder: Path, layer: int, pair: tuple[str, str], reps: Representations, signed: Any) -> Path:
     """How all neurons of a layer correlate, as a figure."""
-    from interlingua.analyses.details import histogram
+    from interlingua.analyses.details import counted
     from interlingua.analyses.sweep import model_name
     from interlingua.report.figures import neuron_histogram, save
     from interlingua.report.publish import FIGURES
@@ -131,7 +133,7 @@ def _draw_neurons(folder: Path, layer: int, pair: tuple[str, str], reps: Represe
 
     here = {"model": model_name(reps), "pooling": str(reps.signature.get("pooling", "")), "layer": layer}
     known = {**here, "source": pair[0], "target": pair[1]}
-    rows = [{**known, **row} for row in histogram(reps[pair[0], layer], reps[pair[1], layer])]
+    rows = [{**known, **row} for row in counted(signed)]
     name = f"neurons-{pair[0]}-{pair[1]}-layer{layer}"
     save({name: neuron_histogram(Tables.of({}, histograms=rows).histograms, layer, pair)}, folder / FIGURES)
     return folder / FIGURES / f"{name}.svg"
@@ -199,11 +201,12 @@ def with_layers(tables: Tables, rows: pd.DataFrame) -> Tables:
 
 
 def stored(folder: Path, model: str, pooling: str) -> Representations:
-    """The representations of a model in a folder of results."""
+    """The representations of a model in a folder of results; by default with the pooling that the run named first."""
     from interlingua.analyses.survey import REPRESENTATIONS
     from interlingua.analyses.sweep import model_name
     from interlingua.errors import InputError, UnknownNameError
     from interlingua.extract import open_store
+    from interlingua.report.tables import read
     from interlingua.types import Representations
 
     found: dict[tuple[str, str], Representations] = {}
@@ -221,7 +224,8 @@ def stored(folder: Path, model: str, pooling: str) -> Representations:
     mine = {way: reps for (name, way), reps in found.items() if name == (model or names[0])}
     if pooling and pooling not in mine:
         raise UnknownNameError("pooling in this folder", pooling, mine)
-    return mine[pooling] if pooling else next(iter(mine.values()))
+    usual = [way for way in read(folder).config.get("poolings", []) if way in mine]
+    return mine[pooling or next(iter([*usual, *mine]))]
 
 
 def pair_of(reps: Representations, text: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Results -> intervals, nulls, comparisons."""
 
 from interlingua.stats.correlation import Correlation, adjusted, pearson, spearman
-from interlingua.stats.intervals import Interval, jackknife, mean_interval, share_interval
+from interlingua.stats.intervals import Interval, jackknife, share_interval
 from interlingua.stats.nulls import Null, p_value, shuffled
 from interlingua.stats.paired import Difference, difference
 from interlingua.stats.pattern import Pattern, align_then_predict
@@ -16,7 +16,6 @@ __all__ = [
     "align_then_predict",
     "difference",
     "jackknife",
-    "mean_interval",
     "p_value",
     "pearson",
     "share_interval",

@@ -1,4 +1,4 @@
-"""Confidence intervals: the jackknife over blocks of rows, and the normal interval of a mean.
+"""Confidence intervals: the jackknife over blocks of rows, and that of a share.
 
 An interval is for the expectation of the measure at that number of rows, not for its limit: CKA and CCA move with n,
 and no interval knows that.
@@ -49,16 +49,6 @@ def jackknife(whole: float, left_out: Sequence[float] | Array, *, confidence: fl
     spread = values - values.mean()
     error = math.sqrt((blocks - 1) / blocks * float(spread @ spread))
     return _around(whole, error, blocks - 1, confidence)
-
-
-def mean_interval(values: Sequence[float] | Array, *, confidence: float = 0.95) -> Interval:
-    """Of the mean of independent values, such as the hits of sentences against a fixed pool."""
-    sample = np.asarray(values, np.float64)
-    if len(sample) < 2:
-        raise InputError(f"{len(sample)} values give no interval: it takes at least two")
-    return _around(
-        float(sample.mean()), float(sample.std(ddof=1)) / math.sqrt(len(sample)), len(sample) - 1, confidence
-    )
 
 
 def share_interval(hits: Sequence[float] | Array, *, confidence: float = 0.95) -> Interval:
