@@ -1,5 +1,6 @@
 """The report in a real browser: it opens from disk, asks no network, follows the choice, and no corpus can harm it."""
 
+import contextlib
 import csv
 import io
 import shutil
@@ -89,6 +90,25 @@ def until(tab, condition):
     pytest.fail(f"never: {condition}")
 
 
+def again(tab, act, condition):
+    """Do something until the page shows it was done: a chart may be drawn anew under the pointer."""
+    for _ in range(20):
+        with contextlib.suppress(playwright.Error):
+            act()
+        for _ in range(10):
+            if tab.evaluate(condition):
+                return
+            tab.wait_for_timeout(50)
+    pytest.fail(f"never: {condition}")
+
+
+def hover(tab, figure, nth=0):
+    """Rest the pointer on a point of a chart; what is told of it."""
+    point = see(tab, figure).locator(".mark-symbol.role-mark path").nth(nth)
+    again(tab, lambda: point.hover(force=True, timeout=2000), "!document.getElementById('tip').hidden")
+    return tab.locator("#tip").inner_text()
+
+
 def curve(tab):
     """The path of the first measured line."""
     return tab.evaluate(
@@ -115,8 +135,8 @@ def test_every_chart_is_drawn(visit):
         "anisotropy",
         "layers",
     ):
-        svg = see(tab, name)
-        assert svg.locator("path").count() > 3, name
+        see(tab, name)
+        until(tab, f"document.querySelectorAll('#fig-{name} svg path').length > 3")
         assert tab.locator(f"#fig-{name} .chart").get_attribute("aria-label").startswith("Chart: ")
     assert "All 6 pairs are aligned" in tab.locator("#summary").inner_text()
     assert "Similarity was measured by" in tab.locator("#methods-text").inner_text()
@@ -137,33 +157,31 @@ def test_a_click_on_a_layer_fills_the_panels_of_that_layer(visit):
     tab = visit("plain")
     svg = see(tab, "curves")
     before = tab.locator("#neurons").inner_text(), tab.locator("#worst").inner_text()
-    points = svg.locator(".mark-symbol.role-mark path")
-    for at in range(points.count()):
-        if "layer: 1;" in (points.nth(at).get_attribute("aria-label") or ""):
-            points.nth(at).click(force=True)
-            break
-    until(tab, "window.interlingua.state.layer === 1")
+    point = svg.locator(".mark-symbol.role-mark path[aria-label^='layer: 1;']").first
+    again(tab, lambda: point.click(force=True, timeout=2000), "window.interlingua.state.layer === 1")
     assert tab.get_by_label("Layer", exact=True).input_value() == "1"
     assert "At layer 1" in tab.locator("#explore").inner_text()
     assert tab.locator("#neurons li").count() == 50
     assert (tab.locator("#neurons").inner_text(), tab.locator("#worst").inner_text()) != before
+
     # anywhere in the chart, not only on a point
-    box = svg.bounding_box()
-    tab.mouse.click(box["x"] + box["width"] - 12, box["y"] + box["height"] / 2)
-    until(tab, "window.interlingua.state.layer === 6")
+    def press():
+        box = svg.bounding_box()
+        tab.mouse.click(box["x"] + box["width"] - 12, box["y"] + box["height"] / 2)
+
+    again(tab, press, "window.interlingua.state.layer === 6")
 
 
 def test_a_click_on_a_cell_chooses_the_pair(visit):
     tab = visit("plain")
-    see(tab, "matrix").locator(".mark-rect.role-mark path").nth(4).click(force=True)
-    until(tab, "window.interlingua.state.pair !== 0")
+    cell = see(tab, "matrix").locator(".mark-rect.role-mark path").nth(4)
+    again(tab, lambda: cell.click(force=True, timeout=2000), "window.interlingua.state.pair !== 0")
     assert tab.locator("#pair option:checked").inner_text() in tab.locator("#fig-curves h3").inner_text()
 
 
 def test_hovering_tells_value_interval_null_baseline_and_signature(visit):
     tab = visit("plain")
-    see(tab, "curves").locator(".mark-symbol.role-mark path").nth(3).hover(force=True)
-    told = tab.locator("#tip").inner_text()
+    told = hover(tab, "curves", 3)
     for word in (
         "value",
         "95% interval from",
@@ -232,8 +250,7 @@ def test_a_hostile_corpus_changes_nothing(visit):
     count = tab.locator("#pair option").count()
     for pair in range(count):
         tab.evaluate(f"window.interlingua.choose({{ pair: {pair}, series: {pair % 2} }})")
-    tab.locator("#fig-curves").scroll_into_view_if_needed()
-    tab.locator("#fig-curves .mark-symbol.role-mark path").first.hover(force=True)
+    assert "value" in hover(tab, "curves")
     assert tab.evaluate("window.pwned") is None
     assert tab.locator("script").count() == 4
     assert tab.locator("main img, main iframe, main svg[onload]").count() == 0
