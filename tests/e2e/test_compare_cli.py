@@ -86,15 +86,16 @@ def test_results_can_be_asked(cli, results, tmp_path):
     assert len(json.loads(cli("recommend", out, "--json").stdout)) == 2
     said = cli("neurons", out, "--model", "bert", "--pair", "en,zh", "--layer", "1", "-n", "3")
     assert said.stdout.startswith("en-zh-Hans, layer 1: ANC ")
-    assert len(pd.read_csv(out / "neurons.en-zh-Hans.layer1.csv")) == 16
-    assert (out / "figures" / "neurons-en-zh-Hans-layer1.svg").stat().st_size > 1000
+    assert len(pd.read_csv(out / "neurons-bert-en-zh-Hans-layer1.csv")) == 16
+    assert (out / "figures" / "neurons-bert-en-zh-Hans-layer1.svg").stat().st_size > 1000
     said = cli("layers", out, "--model", "bert", "--pair", "en,fr")
     assert said.returncode == 0, said.stderr
-    assert (out / "figures" / "layers-en-fr-linear_cka.svg").stat().st_size > 1000
+    assert (out / "figures" / "layers-bert-en-fr-linear_cka.svg").stat().st_size > 1000
     assert len(read(out).layers) == 16
     across = cli("layers", out, "--model", "bert", "--other", "gpt2", "--pair", "en,en", "--json")
     assert len(json.loads(across.stdout)) == 16
     assert len(read(out).layers) == 32
+    assert "bert and gpt2" in (out / "figures" / "layers-bert-and-gpt2-en-en-linear_cka.svg").read_text()
     shutil.rmtree(out / "figures")
     (out / "report.html").unlink()
     assert cli("report", out).returncode == 0
@@ -103,6 +104,12 @@ def test_results_can_be_asked(cli, results, tmp_path):
     merged = cli("report", out, out, "--out", tmp_path / "both", "--formats", "none")
     assert merged.returncode == 0, merged.stderr
     assert len(read(tmp_path / "both").values) == len(read(out).values)
+    assert cli("report", out, out, "--out", tmp_path / "both", "--formats", "none").returncode == 0
+    refused = cli("report", out, "--out", tmp_path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "holds something else (both): choose another folder, or --force" in refused.stderr
+    shutil.rmtree(tmp_path / "both" / "details")
+    assert "details is missing" in cli("report", tmp_path / "both", "--formats", "none").stderr
 
 
 @pytest.mark.parametrize(
@@ -131,6 +138,7 @@ def test_questions_without_an_answer(cli, results, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("en={bert},fr={bert},zh={bert}", *TINY, "--out", "r"), "anc compares neurons one by one, and en="),
         (("no/such", *TINY, "--out", "r"), "no/such"),
         (("{bert}", "--corpus", "everyday", "--langs", "en,xx", "--out", "r"), "xx"),
         (("{bert}", "--corpus", "everyday", "--langs", "en", "--out", "r"), "at least two languages"),

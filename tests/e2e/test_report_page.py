@@ -192,6 +192,30 @@ def test_hovering_tells_value_interval_null_baseline_and_signature(visit):
         assert word in told, word
 
 
+def test_any_map_of_layers_can_be_chosen(visit):
+    tab = visit("plain")
+    see(tab, "layers")
+    chosen = "document.querySelector('#map').selectedOptions[0].textContent"
+    maps = tab.locator("#map option").all_inner_texts()
+    assert len(maps) > 1
+    assert len(set(maps)) == len(maps)
+    choose(tab, "Map", maps[-1])
+    assert tab.evaluate(chosen) == maps[-1]
+    # a map of what is chosen comes up by itself
+    choose(tab, "Model", "lab/model-b")
+    choose(tab, "Pair", "en – fr")
+    assert "lab/model-b" in tab.evaluate(chosen)
+
+
+def test_the_page_says_what_a_measure_is(visit):
+    tab = visit("plain")
+    choose(tab, "Measure", "linear_cka")
+    tab.get_by_text("What is linear_cka?").click()
+    assert "CKA(X, Y) = " in tab.locator("#explanation").inner_text()
+    see(tab, "anisotropy")
+    assert "Mean cosine of two sentences" in tab.locator("#fig-anisotropy figcaption").inner_text()
+
+
 def test_the_table_sorts_filters_and_turns(visit):
     tab = visit("plain")
     shown = tab.locator("#page-shown")
@@ -206,6 +230,12 @@ def test_the_table_sorts_filters_and_turns(visit):
     cells = [float(t) for t in tab.locator(f"#table tbody td:nth-child({column + 1})").all_inner_texts()]
     assert cells == sorted(cells, reverse=True)
     assert tab.locator('#table th[aria-sort="descending"]').count() == 1
+    tab.get_by_label("Filter").fill("matching model-b layer:3 ru")
+    until(tab, "document.getElementById('page-shown').textContent.endsWith('of 6')")
+    tab.get_by_label("Filter").fill("measure:matching model:lab/model-b layer:3 layer:4 target:ru")
+    until(tab, "document.getElementById('page-shown').textContent.endsWith('of 12')")
+    tab.get_by_label("Filter").fill("measure:match")
+    until(tab, "document.getElementById('page-shown').textContent === 'no row has that'")
     tab.get_by_label("Filter").fill("matching model-b layer:3 ru")
     until(tab, "document.getElementById('page-shown').textContent.endsWith('of 6')")
     tab.get_by_label("untrained networks too").uncheck()

@@ -150,13 +150,20 @@ def test_agreement_scales_and_marks_disagreement():
     assert any(
         "0.666667" in str(step.get("filter")) and "0.333333" in str(step.get("filter")) for step in apart["transform"]
     )
-    assert apart["transform"][0] == {"filter": "indexof(datum.notes, 'not interpretable') < 0"}
+    assert apart["transform"][0]["calculate"] == "indexof(datum.notes, 'not interpretable') < 0 ? datum.value : null"
     # what changes less over layers than it is sure of is not blown up
-    assert {"filter": "datum.most - datum.least > datum.unsure"} in apart["transform"]
+    moves = {"calculate": "isValid(datum.value) && datum.most - datum.least > datum.unsure ? 1 : 0", "as": "moves"}
+    assert apart["transform"].index(moves) + 1 == apart["transform"].index({"filter": "datum.moves === 1"})
     assert "disagree" in found["title"]["subtitle"][-1]
     line = by_column(found)["line", "scaled"]
     assert line["encoding"]["color"]["field"] == "measure"
     assert {row["measure"] for row in rows(found)} == set(report_tables.MEASURES)
+
+
+def test_agreement_says_when_no_measure_moves():
+    flat = TABLES.values.assign(value=0.5, low=0.4, high=0.6)
+    assert "No measure moves enough" in figures._drawing(figures.agreement(flat, MODEL))
+    assert "No measure moves enough" not in figures._drawing(figures.agreement(TABLES.values, MODEL))
 
 
 def test_neurons_are_counted_and_ranked():
@@ -249,6 +256,7 @@ def test_no_text_ends_the_process():
 def test_names_are_safe_and_formats_known(tmp_path):
     drawn = figures.all_figures(report_tables.tables(2, 3, 2, ("anc",), hostile=True))
     assert all(name == figures.file_name(name) for name in drawn)
+    assert figures.file_name("модель 模型/a") == "модель-模型-a"
     assert len(drawn) == len({name.lower() for name in drawn})
     one = dict(list(drawn.items())[:1])
     assert [path.suffix for path in figures.save(one, tmp_path, ("pdf",))] == [".pdf"]

@@ -6,6 +6,7 @@ import math
 import pytest
 
 from interlingua.report.advice import advice
+from interlingua.report.methods import methods
 from interlingua.report.tables import COLUMNS, SCHEMA, Tables, harmless, merge, read, write
 from interlingua.report.words import NOTHING, UNJUDGED, UNTRAINED, cautions, judge, summary, verdicts
 
@@ -87,6 +88,10 @@ def test_a_summary_says_how_many_where_and_which_is_weakest():
     assert "0.40 at layer 1 and 0.25 at the last layer. The rise and the fall both hold" in text
     assert "For retrieval take layer 1, where 55% of sentences find their translation by matching." in text
     assert text.endswith("Weakest: en-zh-Hans, where 20% of sentences find their translation at best.")
+    ((_, some),) = summary(tables([*STRONG, *RANDOM, *rows("et", [0.04, 0.05, 0.04])]))
+    assert "1 of 2 pairs is aligned" in some
+    assert "Similarity (ANC, mean of the aligned pairs) goes from 0.20" in some
+    assert "where 90% of sentences of the aligned pairs find" in some
     two = [*STRONG, *rows("fr", [0.5, 0.2], pooling="first")]
     assert [heading for heading, _ in summary(tables(two))] == ["m (mean)", "m (first)"]
     assert "is highest, 0.50 at the embeddings" in summary(tables(two))[1][1]
@@ -154,6 +159,9 @@ def test_tables_are_written_read_and_merged(tmp_path):
     both = merge([one, other, one])
     assert both.config["models"] == ["m", "n"]
     assert len(both.values) == len(one.values) + 1
+    assert "differ" not in both.config
+    unlike = Tables.of({**one.config, "models": ["n"], "nulls": 199}, values=rows("fr", [0.1], model="n"))
+    assert "they differ in nulls: null | 199." in methods(merge([one, unlike]))
     with pytest.raises(ValueError, match=r"m \(mean\) is in more than one of these runs, with other numbers"):
         merge([one, tables(rows("fr", [0.7]))])
     with pytest.raises(ValueError, match="different sentences"):

@@ -11,14 +11,14 @@ import platform
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from interlingua import __version__
 from interlingua.analyses.compare import compare
-from interlingua.analyses.comparison import DEFAULT, Comparison
+from interlingua.analyses.comparison import DEFAULT, NEURON_WISE, Comparison
 from interlingua.analyses.details import details
 from interlingua.analyses.sweep import JACKKNIFED, Cache, model_name
 from interlingua.errors import InputError, UnknownNameError
@@ -27,7 +27,7 @@ from interlingua.languages import Language
 from interlingua.measures.papers import paper
 from interlingua.measures.prepare import Preparation
 from interlingua.models import Model, PerLanguage, load_model
-from interlingua.report.tables import COLUMNS, CONFIG, DETAILS, RESULTS, SCHEMA, Tables
+from interlingua.report.tables import COLUMNS, CONFIG, DETAILS, RESULTS, SCHEMA, Tables, claimed
 from interlingua.types import ParallelCorpus, Representations
 
 REPRESENTATIONS, CACHE = "representations", "cache"
@@ -93,9 +93,17 @@ def survey(
             f"{len(corpus)} sentences cannot be cut into {asked.blocks} blocks: give {2 * asked.blocks} or more, or "
             "take fewer blocks"
         )
+    two = next((name for name in models if "=" in name and not Path(name).exists()), None)
+    if two and not asked.same_neurons and (alone := [m for m in asked.measures if m in NEURON_WISE]):
+        raise InputError(
+            f"{alone[0]} compares neurons one by one, and {two} is more than one network: take other --measures, or "
+            "say --same-neurons where their neurons correspond"
+        )
     if asked.source and Language.parse(asked.source) not in corpus.langs:
         raise UnknownNameError("language in the corpus", asked.source, map(str, corpus.langs))
-    with _claimed(folder, _config(models, corpus, asked), force=force) as config:
+    config = _config(models, corpus, asked)
+    with claimed(folder):
+        _same_run(folder, config, force=force)
         parts = [_one(name, corpus, folder, asked, load, stage) for name in models]
     rows = {name: [row for part in parts for row in part.get(name, [])] for name in COLUMNS}
     return Tables.of(config, **rows)
@@ -267,24 +275,6 @@ def _shown(name: str) -> str:
 def _slug(name: str) -> str:
     """A name for files: of a Hub id all of it, of a folder the last part."""
     return re.sub(r"[^\w.-]+", "-", _shown(name)).strip("-.") or "model"
-
-
-@contextmanager
-def _claimed(folder: Path, config: dict[str, Any], *, force: bool) -> Iterator[dict[str, Any]]:
-    """The folder for this run alone, and only if it holds this run or none."""
-    from filelock import FileLock, Timeout
-
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise InputError(f"another run is writing to {folder}: wait for it, or choose another folder") from error
-    try:
-        _same_run(folder, config, force=force)
-        yield config
-    finally:
-        lock.release()
 
 
 def _same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:

@@ -167,6 +167,7 @@ def _poolings(text: str) -> tuple[str, ...]:
 
 
 def _text(corpus: str, langs: str, split: str, rows: int, source: str, leave_out: str) -> ParallelCorpus:
+    from dataclasses import replace
     from itertools import combinations
 
     from interlingua.corpora.loading import parallel
@@ -175,6 +176,8 @@ def _text(corpus: str, langs: str, split: str, rows: int, source: str, leave_out
     from interlingua.languages import Language
 
     text = parallel(corpus, *tags(langs), split=split)
+    if split:
+        text = replace(text, notes=(*text.notes, f"split {split}"))
     text = text[:rows] if rows else text
     kinds = [part.strip() for part in leave_out.split(",") if part.strip()]
     if not kinds:

@@ -29,6 +29,7 @@ def report(
     out: Annotated[Path | None, typer.Option("--out", help="Where to write; by default the folder itself.")] = None,
     formats: Annotated[str, typer.Option(help="Figures as svg, png, pdf; none for no files.")] = "svg,png",
     title: Annotated[str, typer.Option(help="Of the report.")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Write over another run's report.")] = False,
     as_json: Json = False,
 ) -> None:
     """Draw the figures and write the report of a run again, or one report of several runs over the same sentences.
@@ -37,13 +38,33 @@ def report(
     """
     from interlingua.errors import InputError
     from interlingua.report.publish import publish
-    from interlingua.report.tables import merge, read
+    from interlingua.report.tables import DETAILS, claimed, merge, read
 
     if len(folders) > 1 and out is None:
         raise InputError("say where the merged report goes with --out")
     tables = merge([read(folder) for folder in folders])
-    place = publish(tables, out or folders[0], formats=formats_of(formats), title=title)
+    for folder in folders:
+        if not (folder / DETAILS).exists():
+            typer.echo(f"{folder / DETAILS} is missing: no neurons, sentences or geometry of it are shown", err=True)
+    place = out or folders[0]
+    others = [p.name for p in place.iterdir() if p.name != ".lock"] if place.is_dir() else []
+    mine = [folder.resolve() for folder in folders]
+    if others and place.resolve() not in mine and not force and not _same(place, tables):
+        raise InputError(f"{place} holds something else ({others[0]}): choose another folder, or --force")
+    with claimed(place):
+        place = publish(tables, place, formats=formats_of(formats), title=title)
     show(tables, place, as_json=as_json)
+
+
+def _same(folder: Path, tables: Tables) -> bool:
+    """Whether a folder holds an earlier report of the same runs."""
+    from interlingua.errors import InterlinguaError
+    from interlingua.report.tables import read
+
+    try:
+        return dict(read(folder).config) == dict(tables.config)
+    except InterlinguaError:
+        return False
 
 
 def recommend(folders: Folders, as_json: Json = False) -> None:
@@ -80,9 +101,11 @@ def neurons(
     """
     import numpy as np
 
+    from interlingua.analyses.sweep import model_name
     from interlingua.errors import InputError, UndefinedError
     from interlingua.measures.anc import anc
     from interlingua.measures.prepare import Preparation
+    from interlingua.report.figures import file_name
     from interlingua.report.tables import read
 
     config = read(folder).config
@@ -105,10 +128,11 @@ def neurons(
     numbers = step.kept(reps.width(source))
     signed = np.asarray(values[at].signed)
     order = sorted(range(len(signed)), key=lambda i: (np.isnan(signed[i]), -abs(np.nan_to_num(signed[i]))))
-    place = folder / f"neurons.{source}-{target}.layer{at}.csv"
+    own = file_name(f"neurons-{model_name(reps)}-{source}-{target}-layer{at}")
+    place = folder / f"{own}.csv"
     lines = ["neuron,correlation", *(f"{numbers[i]},{signed[i]:.6g}" for i in order)]
     place.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    figure = _draw_neurons(folder, at, (source, target), reps, signed)
+    figure = _draw_neurons(folder, own, at, (source, target), reps, signed)
     there = [i for i in order if not np.isnan(signed[i])]
     most, least = there[:count], there[-count:]
     if as_json:
@@ -123,7 +147,9 @@ def neurons(
     typer.echo(f"all of them: {place}; how they are spread: {figure}")
 
 
-def _draw_neurons(folder: Path, layer: int, pair: tuple[str, str], reps: Representations, signed: Any) -> Path:
+def _draw_neurons(
+    folder: Path, name: str, layer: int, pair: tuple[str, str], reps: Representations, signed: Any
+) -> Path:
     """How all neurons of a layer correlate, as a figure."""
     from interlingua.analyses.details import counted
     from interlingua.analyses.sweep import model_name
@@ -134,8 +160,8 @@ def _draw_neurons(folder: Path, layer: int, pair: tuple[str, str], reps: Represe
     here = {"model": model_name(reps), "pooling": str(reps.signature.get("pooling", "")), "layer": layer}
     known = {**here, "source": pair[0], "target": pair[1]}
     rows = [{**known, **row} for row in counted(signed)]
-    name = f"neurons-{pair[0]}-{pair[1]}-layer{layer}"
-    save({name: neuron_histogram(Tables.of({}, histograms=rows).histograms, layer, pair)}, folder / FIGURES)
+    chart = neuron_histogram(Tables.of({}, histograms=rows).histograms, layer, pair, model_name(reps))
+    save({name: chart}, folder / FIGURES)
     return folder / FIGURES / f"{name}.svg"
 
 
@@ -156,9 +182,9 @@ def layers(
     from interlingua.analyses.sweep import model_name
     from interlingua.cli.progress import bar
     from interlingua.cli.terminal import visible
-    from interlingua.report.figures import layer_matrix, save
+    from interlingua.report.figures import file_name, layer_matrix, save
     from interlingua.report.publish import FIGURES, publish
-    from interlingua.report.tables import Tables, read
+    from interlingua.report.tables import Tables, claimed, read
 
     reps = stored(folder, model, pooling)
     beside = stored(folder, other, pooling) if other else None
@@ -172,11 +198,11 @@ def layers(
         for i in grid.index
         for j in grid.columns
     ]
-    tables = read(folder)
-    new = Tables.of(tables.config, layers=rows)
-    figure = f"layers-{source}-{target}-{measure}"
-    save({figure: layer_matrix(new.layers)}, folder / FIGURES)
-    publish(with_layers(tables, new.layers), folder, formats=())
+    new = Tables.of({}, layers=rows)
+    figure = file_name(f"layers-{name}-{source}-{target}-{measure}")
+    save({figure: layer_matrix(new.layers, measure, name, (source, target))}, folder / FIGURES)
+    with claimed(folder):
+        publish(with_layers(read(folder), new.layers), folder, formats=())
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return

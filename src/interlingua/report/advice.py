@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,6 +71,7 @@ def _for_model(tables: Tables, rows: pd.DataFrame, measure: str) -> Advice:
             sentences.append(f"Little will be found for {', '.join(poor)}.")
     if _beyond(tables, model, str(pooling)) == 0:
         sentences.insert(0, "No pair is aligned beyond chance or an untrained network: not a model for retrieval.")
+    sentences.append(_as_run(tables))
     sentences.append(_on_preparation(step, gain, bool(len(tables.prepared))))
     return Advice(
         model, str(pooling), int(layer), measure, float(best["value"]), float(best["low"]), float(best["high"]),
@@ -101,6 +103,14 @@ def _helping(prepared: pd.DataFrame, model: str, pooling: str, layer: int) -> tu
     # A gain inside the interval is none.
     gain = float(means.loc[best, "value"] - plain["value"])
     return (best, gain) if means.loc[best, "value"] > plain["high"] else (PLAIN, 0.0)
+
+
+def _as_run(tables: Tables) -> str:
+    """What the run itself did to the vectors, which its numbers presuppose."""
+    asked = tables.config.get("preparation")
+    done = [name for name, value in asked.items() if value] if isinstance(asked, Mapping) else []
+    shown = ", ".join(name.replace("_", " ") for name in done)
+    return f"These numbers are of vectors prepared as the run was asked to ({shown}): do the same." if done else ""
 
 
 def _on_preparation(step: str, gain: float, tried: bool) -> str:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 CURVE = ("series", "pair", "layer", "value", "low", "high", "null", "random", "n", "notes", "signature")
 # More pairs than this are not drawn side by side.
 PANELS = 12
+# A measure without an interval is drawn among others only if it moves at least this far over layers.
+MOVES = 0.05
 # Scaled to 0..1 over layers, measures disagree at a layer where one is this high and another this low.
 HIGH, LOW = 2 / 3, 1 / 3
 GEOMETRY = {
@@ -38,6 +40,12 @@ GEOMETRY = {
     "effective_rank": "effective rank",
     "outlier_share": "share of length in outlier neurons",
     "language_share": "share of variance between languages",
+}
+GEOMETRY_MEANS = {
+    "anisotropy": "Mean cosine of two sentences of a language. Near 1 all vectors point one way: cosines tell little.",
+    "effective_rank": "How many directions the variance is spread over: the exponential of the entropy of its shares.",
+    "outlier_share": "Share of the squared length in neurons far larger than the rest: CKA and cosines follow them.",
+    "language_share": "Share of all variance that lies between the means of languages. High: languages lie apart.",
 }
 LAYER_AXIS = {"tickMinStep": 1, "format": "d", "labelOverlap": True}
 
@@ -131,7 +139,8 @@ def _marked(base: Any, x: Any) -> Any:
 def _legend(series: list[str], *, panels: bool = False) -> Any:
     """Above the chart, in as many columns as fit."""
     fit: Any = 3 if panels else alt.ExprRef("max(1, floor(width / 140))")
-    return alt.Legend(orient="top", columns=fit, title=None) if len(series) > 1 else None
+    limit: Any = 180 if panels else alt.ExprRef("max(120, width / max(1, floor(width / 140)) - 24)")
+    return alt.Legend(orient="top", columns=fit, title=None, labelLimit=limit) if len(series) > 1 else None
 
 
 def spread(values: pd.DataFrame, measure: str, *, layer: int | None = None, focus: str = "") -> Figure:
@@ -187,19 +196,20 @@ def agreement(
         return nothing(title, "Nothing was measured for this model and pair.")
     explained = [
         "Each measure is scaled to run from 0 (its lowest layer) to 1 (its highest). Left out: one that changes less",
-        "over layers than its interval is wide, or that cannot be interpreted with so few sentences.",
+        f"over layers than its interval is wide (without one, less than {MOVES}), or that needs more sentences.",
         "Shaded: layers where they disagree, one in its top third and another in its bottom third.",
     ]
     rows = records(found, ("measure", *CURVE))
-    scaled = (
+    judged = (
         alt.Chart(Rows(rows))
-        .transform_filter("indexof(datum.notes, 'not interpretable') < 0")
-        .transform_aggregate(value="mean(value)", low="mean(low)", high="mean(high)", groupby=["measure", "layer"])
-        .transform_filter("isValid(datum.value)")
-        .transform_calculate(width="isValid(datum.low) ? datum.high - datum.low : 0")
+        .transform_calculate(told="indexof(datum.notes, 'not interpretable') < 0 ? datum.value : null")
+        .transform_aggregate(value="mean(told)", low="mean(low)", high="mean(high)", groupby=["measure", "layer"])
+        .transform_calculate(width=f"isValid(datum.low) ? datum.high - datum.low : {MOVES}")
         .transform_joinaggregate(least="min(value)", most="max(value)", unsure="mean(width)", groupby=["measure"])
-        .transform_filter("datum.most - datum.least > datum.unsure")
-        .transform_calculate(scaled="(datum.value - datum.least) / (datum.most - datum.least)")
+        .transform_calculate(moves="isValid(datum.value) && datum.most - datum.least > datum.unsure ? 1 : 0")
+    )
+    scaled = judged.transform_filter("datum.moves === 1").transform_calculate(
+        scaled="(datum.value - datum.least) / (datum.most - datum.least)"
     )
     apart = (
         scaled.transform_aggregate(top="max(scaled)", bottom="min(scaled)", groupby=["layer"])
@@ -223,10 +233,22 @@ def agreement(
         _marked(scaled, x),
         scaled.mark_line().encode(x, y, colour),
         scaled.mark_point(size=36).encode(x, y, colour, shape, tooltip=tips),
+        _none_left(judged, "No measure moves enough over layers to be drawn here."),
     ).add_params(alt.param("marked_layer", value=-1 if layer is None else layer))
     which = f"{model or 'all models'}, {pair_name(*pair) if pair else 'mean over pairs'}"
     said = [f"{which} · {caption(found.assign(notes=None))}", *explained]
     return themed(chart.properties(title=alt.TitleParams(title, subtitle=said)))
+
+
+def _none_left(base: Any, why: str) -> Any:
+    """Words in the middle of a chart none of whose measures moves."""
+    said = (
+        base.transform_aggregate(moving="sum(moves)")
+        .transform_filter("datum.moving === 0")
+        .transform_calculate(why=f"'{why}'")
+    )
+    middle = {"x": alt.value(alt.ExprRef("width / 2")), "y": alt.value(alt.ExprRef("height / 2"))}
+    return said.mark_text(fontSize=12, tooltip=None).encode(text="why:N", **middle)
 
 
 def geometry_curve(geometry: pd.DataFrame, quantity: str, model: str | None = None) -> Figure:
@@ -235,7 +257,11 @@ def geometry_curve(geometry: pd.DataFrame, quantity: str, model: str | None = No
     rows = _geometry_rows(geometry, model)
     if not any(row[quantity] is not None for row in rows):
         return nothing(title, "It was not measured.")
-    return themed(_geometry_chart(rows, quantity).properties(title=title[:1].upper() + title[1:]))
+    return themed(
+        _geometry_chart(rows, quantity).properties(
+            title=alt.TitleParams(title[:1].upper() + title[1:], subtitle=GEOMETRY_MEANS[quantity])
+        )
+    )
 
 
 def geometry_panel(geometry: pd.DataFrame, model: str | None = None) -> Figure:
@@ -279,6 +305,16 @@ def _geometry_chart(rows: list[dict[str, Any]], quantity: str, *, titled: bool =
     )
     single = measured.transform_aggregate(**{quantity: f"mean({quantity})"}, groupby=["series", "layer"])
     lines = (measured if by else single).mark_line(strokeWidth=1.3, opacity=0.55)
+    # the languages that end highest and lowest are named where they end
+    ends = (
+        measured.transform_joinaggregate(end="max(layer)", groupby=["series"])
+        .transform_filter(f"datum.layer === datum.end && isValid(datum.{quantity})")
+        .transform_joinaggregate(most=f"max({quantity})", least=f"min({quantity})", groupby=["series"])
+        .transform_filter(f"datum.most > datum.least && (datum.{quantity} === datum.most || "
+                          f"datum.{quantity} === datum.least)")
+        .mark_text(align="right", dy=-7, fontSize=10, tooltip=None)
+        .encode(x, y, alt.Text("lang:N"))
+    )  # fmt: skip
     return alt.layer(
         _marked(base, x),
         lines.encode(x, y, *by, alt.Color("series:N", title="model")),
@@ -286,6 +322,7 @@ def _geometry_chart(rows: list[dict[str, Any]], quantity: str, *, titled: bool =
         untrained.mark_line(strokeDash=[1.5, 3.5], strokeWidth=1.8).encode(
             x, alt.Y(f"mean_{quantity}:Q", title=title), alt.Color("series:N", title="model", legend=None)
         ),
+        *([ends] if by else []),
     ).add_params(alt.param("marked_layer", value=-1))
 
 

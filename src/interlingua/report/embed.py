@@ -9,7 +9,7 @@ import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from interlingua.report.rows import distinct, of_baseline, plain, printable, symmetric, text, with_series
+from interlingua.report.rows import distinct, explained, of_baseline, plain, printable, symmetric, text, with_series
 from interlingua.report.tables import Tables
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ def embedded(tables: Tables) -> dict[str, Any]:
             [{"name": n, "model": where[i][0], "pooling": where[i][1]} for i, n in enumerate(series.list())]
         ),
         "pairs": printable(pairs.list()),
-        "measures": printable([{"name": name, "symmetric": symmetric(name)} for name in measures.list()]),
+        "measures": printable(
+            [{"name": name, "symmetric": symmetric(name), "explained": explained(name)} for name in measures.list()]
+        ),
         "values": _values(values, keys, texts),
         "geometry": _geometry(named["geometry"], keys, texts),
         "layers": _table(named["layers"], keys, ("source_layer", "target_layer", "value"), texts),

@@ -80,8 +80,9 @@ def _of_model(tables: Tables, model: str, measures: Sequence[str]) -> dict[str, 
 
 
 def file_name(name: str) -> str:
-    """A name that every file system takes."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:100] or "figure"
+    """A name that every file system takes, in any script."""
+    kept = re.sub(r"[^\w.-]+", "-", name).strip("-.")
+    return kept.encode()[:200].decode(errors="ignore") or "figure"
 
 
 def save(figures: Mapping[str, Figure], folder: Path, formats: Sequence[str] = ("svg", "png")) -> tuple[Path, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -128,7 +129,14 @@ WORKS: dict[str, tuple[str, str]] = {
 
 def methods(tables: Tables) -> str:
     """Paragraphs that say what was done, for the methods section of a paper."""
-    parts = (_what(tables), _prepared(tables.config), _measures(tables), _certainty(tables), _tested(tables))
+    parts = (
+        _what(tables),
+        _prepared(tables.config),
+        _measures(tables),
+        _certainty(tables),
+        _tested(tables),
+        _merged(tables),
+    )
     return "\n\n".join(filter(None, parts))
 
 
@@ -215,6 +223,17 @@ def _tested(tables: Tables) -> str:
         "Whether similarity rises from the embeddings to a middle layer and falls to the last (Muller et al. 2021) was "
         "tested on sentences that had no part in choosing the middle layer."
     )
+
+
+def _merged(tables: Tables) -> str:
+    """In what the runs of a merged report differ."""
+    differ = tables.config.get("differ")
+    if not isinstance(differ, Mapping) or not differ:
+        return ""
+    told = "; ".join(
+        f"{key}: {' | '.join(json.dumps(each, ensure_ascii=False) for each in all_)}" for key, all_ in differ.items()
+    )
+    return f"The numbers come from several runs, described here by the first; they differ in {told}."
 
 
 def _version(config: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -129,6 +130,14 @@ def symmetric(measure: str) -> bool:
         return find(measure).symmetric
     except UnknownNameError:
         return False
+
+
+def explained(measure: str) -> str:
+    """What a measure is, its equation and when it misleads; nothing of one that is not in the catalogue."""
+    try:
+        return inspect.getdoc(find(measure).function) or ""
+    except UnknownNameError:
+        return ""
 
 
 def signed(signature: str) -> Mapping[str, str]:

@@ -7,7 +7,8 @@ sentences, ...) and `config.json` (what was asked for, resolved, and the version
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,6 +107,23 @@ def harmless(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """The folder for one writer at a time."""
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise InputError(f"another run is writing to {folder}: wait for it, or choose another folder") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def read(folder: Path) -> Tables:
     """The tables of a folder of results; those of an older schema are brought up to date."""
     pd = pandas()
@@ -157,7 +175,13 @@ def merge(parts: Sequence[Tables]) -> Tables:
         )
     models = [model for part in parts for model in part.config.get("models", [])]
     distinct = [model for i, model in enumerate(models) if model not in models[:i]]
-    return Tables(**frames, config={**parts[0].config, "models": distinct})
+    differ = {
+        key: [part.config.get(key) for part in parts]
+        for key in dict.fromkeys(key for part in parts for key in part.config)
+        if key not in ("models", "versions", "device")
+        and any(p.config.get(key) != parts[0].config.get(key) for p in parts)
+    }
+    return Tables(**frames, config={**parts[0].config, "models": distinct, **({"differ": differ} if differ else {})})
 
 
 def pandas() -> Any:

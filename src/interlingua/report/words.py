@@ -180,7 +180,7 @@ def _by_model(found: Sequence[Verdict]) -> Iterator[tuple[tuple[str, str], list[
 
 
 def _how_many(own: Sequence[Verdict]) -> str:
-    beyond = [v for v in own if v.verdict not in (NOTHING, UNTRAINED, UNJUDGED)]
+    beyond = _aligned(own)
     n = len(own)
     if all(v.verdict == UNJUDGED for v in own):
         return f"{NAMES.get(own[0].measure, own[0].measure)} has no interval or nothing to be held against: not judged."
@@ -196,11 +196,13 @@ def _how_many(own: Sequence[Verdict]) -> str:
 def _curve(tables: Tables, model: str, pooling: str, own: Sequence[Verdict]) -> str:
     measure = own[0].measure
     values = _where(_own(interpretable(tables.values)), ("model", "pooling", "measure"), (model, pooling, measure))
-    mean = values.groupby("layer")["value"].mean()
+    aligned = _aligned(own)
+    some = 0 < len(aligned) < len(own)
+    mean = _of_pairs(values, aligned if some else own).groupby("layer")["value"].mean()
     peak, first, last = int(mean.idxmax()), int(mean.index[0]), int(mean.index[-1])
     start = f"{mean[first]:.2f} at {'the embeddings' if first == 0 else f'layer {first}'}"
     end = f"{mean[last]:.2f} at the last layer"
-    name = NAMES.get(measure, measure)
+    name = NAMES.get(measure, measure) + (", mean of the aligned pairs" if some else "")
     if mean.max() - mean.min() < FLAT:
         return f"Similarity ({name}) is much the same, {mean.mean():.2f}, at every layer."
     if peak == first:
@@ -225,11 +227,25 @@ def _retrieval(tables: Tables, own: Sequence[Verdict]) -> str:
     """The layer at which most sentences find their translation, if a pair is aligned at all."""
     values = _where(_own(interpretable(tables.values)), ("model", "pooling"), (own[0].model, own[0].pooling))
     measure = next((name for name in RETRIEVAL if name in set(values["measure"])), "")
-    if not measure or all(v.verdict in (NOTHING, UNTRAINED, UNJUDGED) for v in own):
+    aligned = _aligned(own)
+    if not measure or not aligned:
         return ""
-    mean = values[values["measure"] == measure].groupby("layer")["value"].mean()
+    mean = _of_pairs(values[values["measure"] == measure], aligned).groupby("layer")["value"].mean()
     layer = int(mean.idxmax())
-    return f"For retrieval take layer {layer}, where {mean.max():.0%} of sentences find their translation by {measure}."
+    which = " of the aligned pairs" if len(aligned) < len(own) else ""
+    return (
+        f"For retrieval take layer {layer}, where {mean.max():.0%} of sentences{which} find their translation by "
+        f"{measure}."
+    )
+
+
+def _aligned(own: Sequence[Verdict]) -> list[Verdict]:
+    return [v for v in own if v.verdict not in (NOTHING, UNTRAINED, UNJUDGED)]
+
+
+def _of_pairs(values: pd.DataFrame, wanted: Sequence[Verdict]) -> pd.DataFrame:
+    pairs = {(v.source, v.target) for v in wanted}
+    return values[[pair in pairs for pair in zip(values["source"], values["target"], strict=True)]]
 
 
 def _weakest(own: Sequence[Verdict]) -> str:

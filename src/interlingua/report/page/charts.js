@@ -21,6 +21,17 @@ const geometry = (state) =>
   columnsOf('geometry', rowsOf('geometry', ['series'], state.series), ['lang', 'layer', 'baseline', 'anisotropy', 'effective_rank', 'outlier_share', 'language_share'], ['lang'])
     .map((row) => ({ ...row, series: data.series[state.series].name }));
 
+// Maps of layer against layer: each model or two, each pair and measure that was asked for. Also of pairs and of models
+// that have no curve here, so they have a choice of their own.
+const layerMaps = [];
+tables.layers.value.forEach((_, i) => {
+  const [series, pair, which] = ['series', 'pair', 'measure'].map((name) => tables.layers[name][i]);
+  let found = layerMaps.find((each) => each.series === series && each.pair === pair && each.measure === which);
+  if (!found) layerMaps.push((found = { series, pair, measure: which, rows: [] }));
+  found.rows.push(i);
+});
+const mapName = (k) => `${data.measures[layerMaps[k].measure].name}, ${pairName(layerMaps[k].pair)}, ${data.series[layerMaps[k].series].name}`;
+
 const markLayer = (state) => ({ marked_layer: state.layer });
 // Bands of more than two models hide one another: only the chosen one has its own.
 const markModel = (state) => ({ marked_layer: state.layer, focus: measuredSeries.length > 2 ? data.series[state.series].name : '' });
@@ -53,8 +64,8 @@ const CHARTS = {
   histograms: { rows: detail('histograms', ['from', 'to', 'neurons'], []), needs: ['series', 'pair', 'layer'] },
   prepared: { rows: detail('prepared', ['preparation', 'value', 'low', 'high'], ['preparation']), needs: ['series', 'pair', 'layer'] },
   layers: {
-    rows: (s) => columnsOf('layers', rowsOf('layers', ['series', 'pair'], s.series, s.pair).filter((i, _, all) => tables.layers.measure[i] === tables.layers.measure[all[0]]), ['source_layer', 'target_layer', 'value']),
-    needs: ['series', 'pair'],
+    rows: (s) => columnsOf('layers', layerMaps[s.map].rows, ['source_layer', 'target_layer', 'value']),
+    needs: ['map'],
   },
   anisotropy: geometryChart, effective_rank: geometryChart, outlier_share: geometryChart, language_share: geometryChart,
 };

@@ -51,6 +51,13 @@ const choose = async (choice) => {
   state.layer = Math.max(0, Math.min(most, state.layer));
   for (const name of ['series', 'pair', 'measure']) $(name).value = state[name];
   $('layer').max = most; $('layer').value = state.layer; $('layer-shown').textContent = state.layer;
+  if (layerMaps.length && (before.series !== state.series || before.pair !== state.pair)) {
+    const own = layerMaps.findIndex((each) => each.series === state.series && each.pair === state.pair);
+    if (own >= 0) state.map = own;
+  }
+  if (layerMaps.length) $('map').value = state.map;
+  $('explanation').textContent = measure(state).explained;
+  $('explained').hidden = !measure(state).explained;
   const changed = (...names) => names.some((name) => before[name] !== state[name]);
   showReadout(state);
   say();
@@ -78,7 +85,8 @@ const start = () => {
   options($('series'), measuredSeries, (k) => data.series[k].name);
   options($('pair'), measuredPairs, pairName);
   options($('measure'), measuredMeasures, (k) => data.measures[k].name);
-  for (const name of ['series', 'pair', 'measure', 'layer']) {
+  if (layerMaps.length) options($('map'), [...layerMaps.keys()], mapName);
+  for (const name of ['series', 'pair', 'measure', 'layer', 'map']) {
     $(name).addEventListener(name === 'layer' ? 'input' : 'change', () => choose({ [name]: Number($(name).value) }));
   }
   $('controls').addEventListener('submit', (event) => event.preventDefault());
@@ -94,7 +102,6 @@ const start = () => {
   if (!tables.neurons.neuron.length) $('neurons').remove();
   if (!tables.worst.place.length && !drawn.charts.matching) $('worst').remove();
   if (!$('geometry').children.length) { for (const id of ['geometry', 'geometry-title', 'geometry-lead']) $(id).remove(); }
-  if (tables.layers.value.length) $('layers-of').textContent = data.measures[tables.layers.measure[0]].name;
 
   const watch = new IntersectionObserver((entries) => {
     for (const entry of entries) {
@@ -126,7 +133,7 @@ const start = () => {
     series: data.series.findIndex((each) => each.name === first.series),
     pair: data.pairs.findIndex((pair) => pair[0] === first.pair[0] && pair[1] === first.pair[1]),
     measure: data.measures.findIndex((each) => each.name === first.measure),
-    layer: first.layer,
+    layer: first.layer, map: 0,
   });
 };
 

@@ -27,22 +27,33 @@ const table = {
   shownColumns: COLUMNS.filter(([name]) => name !== 'signature' && held(name)),
   order: [], at: 0, by: null, down: false,
 
-  // Whether a row has every word; "layer:8" wants that layer.
+  // Whether a row has every word: "layer:8" wants that layer and "measure:anc" that measure (of several, any), "notes:few"
+  // a note with that in it, and a bare word a model, pooling, language or measure with that in its name.
   wanted() {
     const words = document.getElementById('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
-    const layers = words.filter((w) => /^layer:\d+$/.test(w)).map((w) => Number(w.slice(6)));
-    const rest = words.filter((w) => !/^layer:\d+$/.test(w));
-    const named = new Map();
-    const text = (i) => {
+    const exact = new Map(), rest = [], noted = [];
+    for (const word of words) {
+      const [, column, value] = /^(model|pooling|layer|source|target|measure|notes):(.+)$/.exec(word) ?? [];
+      if (column === 'notes') noted.push(value);
+      else if (column) exact.set(column, [...(exact.get(column) ?? []), value]);
+      else rest.push(word);
+    }
+    const layers = exact.get('layer')?.map(Number);
+    exact.delete('layer');
+    const known = new Map();
+    const named = (i) => {
       const key = `${values.series[i]},${values.pair[i]},${values.measure[i]},${values.notes[i]}`;
-      if (!named.has(key)) {
-        const series = data.series[values.series[i]];
-        const all = [series.model, series.pooling, ...data.pairs[values.pair[i]], data.measures[values.measure[i]].name, said(values.notes[i])].join(' ').toLowerCase();
-        named.set(key, rest.every((w) => all.includes(w)));
+      if (!known.has(key)) {
+        const series = data.series[values.series[i]], [source, target] = data.pairs[values.pair[i]];
+        const own = { model: series.model, pooling: series.pooling, source, target, measure: data.measures[values.measure[i]].name };
+        for (const name of Object.keys(own)) own[name] = own[name].toLowerCase();
+        const all = Object.values(own).join(' '), notes = said(values.notes[i]).toLowerCase();
+        known.set(key, rest.every((w) => all.includes(w)) && noted.every((w) => notes.includes(w))
+          && [...exact].every(([column, any]) => any.includes(own[column])));
       }
-      return named.get(key);
+      return known.get(key);
     };
-    return (i) => (!layers.length || layers.includes(values.layer[i])) && (!rest.length || text(i));
+    return (i) => (!layers || layers.includes(values.layer[i])) && named(i);
   },
 
   refresh(state) {
