@@ -1,6 +1,7 @@
 """What all tests share: where the data is, the command line as a user runs it, and no silent skips in CI."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,30 @@ def cli(tmp_path):
             timeout=300,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, capsys):
+    """As `cli`, in this process: for the many cases that differ in their arguments alone."""
+    from interlingua.cli.main import main
+
+    def run(*arguments):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("INTERLINGUA_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr(sys, "argv", ["interlingua", *map(str, arguments)])
+        capsys.readouterr()
+        before = signal.getsignal(signal.SIGINT)
+        try:
+            main()
+            code = 0
+        except SystemExit as stopped:
+            code = stopped.code or 0
+        finally:
+            signal.signal(signal.SIGINT, before)
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, code, said.out, said.err)
 
     return run
 

@@ -65,11 +65,11 @@ def test_one_command_from_models_to_a_report(results):
     assert lines[-1] == f"The report is {out / 'report.html'}"
 
 
-def test_running_it_again_computes_nothing_and_gives_the_same(cli, folder, results):
+def test_running_it_again_computes_nothing_and_gives_the_same(here, folder, results):
     out, _ = results
     before = read(out)
     stamps = {p: p.stat().st_mtime_ns for p in (out / "cache").iterdir()}
-    done = cli("compare", folder / "bert", folder / "gpt2", *TINY, "--out", out, "--formats", "none", "--json")
+    done = here("compare", folder / "bert", folder / "gpt2", *TINY, "--out", out, "--formats", "none", "--json")
     assert done.returncode == 0, done.stderr
     pd.testing.assert_frame_equal(read(out).values, before.values)
     assert {p: p.stat().st_mtime_ns for p in (out / "cache").iterdir()} == stamps
@@ -78,38 +78,38 @@ def test_running_it_again_computes_nothing_and_gives_the_same(cli, folder, resul
     assert told["pairs"][0]["verdict"]
 
 
-def test_results_can_be_asked(cli, results, tmp_path):
+def test_results_can_be_asked(here, results, tmp_path):
     out, _ = results
-    said = cli("recommend", out)
+    said = here("recommend", out)
     assert said.stdout.startswith("bert: No pair is aligned beyond chance or an untrained network")
     assert "For retrieval take layer " in said.stdout
-    assert len(json.loads(cli("recommend", out, "--json").stdout)) == 2
-    said = cli("neurons", out, "--model", "bert", "--pair", "en,zh", "--layer", "1", "-n", "3")
+    assert len(json.loads(here("recommend", out, "--json").stdout)) == 2
+    said = here("neurons", out, "--model", "bert", "--pair", "en,zh", "--layer", "1", "-n", "3")
     assert said.stdout.startswith("en-zh-Hans, layer 1: ANC ")
     assert len(pd.read_csv(out / "neurons-bert-en-zh-Hans-layer1.csv")) == 16
     assert (out / "figures" / "neurons-bert-en-zh-Hans-layer1.svg").stat().st_size > 1000
-    said = cli("layers", out, "--model", "bert", "--pair", "en,fr")
+    said = here("layers", out, "--model", "bert", "--pair", "en,fr")
     assert said.returncode == 0, said.stderr
     assert (out / "figures" / "layers-bert-en-fr-linear_cka.svg").stat().st_size > 1000
     assert len(read(out).layers) == 16
-    across = cli("layers", out, "--model", "bert", "--other", "gpt2", "--pair", "en,en", "--json")
+    across = here("layers", out, "--model", "bert", "--other", "gpt2", "--pair", "en,en", "--json")
     assert len(json.loads(across.stdout)) == 16
     assert len(read(out).layers) == 32
     assert "bert and gpt2" in (out / "figures" / "layers-bert-and-gpt2-en-en-linear_cka.svg").read_text()
     shutil.rmtree(out / "figures")
     (out / "report.html").unlink()
-    assert cli("report", out).returncode == 0
+    assert here("report", out).returncode == 0
     assert (out / "report.html").exists()
     assert any((out / "figures").iterdir())
-    merged = cli("report", out, out, "--out", tmp_path / "both", "--formats", "none")
+    merged = here("report", out, out, "--out", tmp_path / "both", "--formats", "none")
     assert merged.returncode == 0, merged.stderr
     assert len(read(tmp_path / "both").values) == len(read(out).values)
-    assert cli("report", out, out, "--out", tmp_path / "both", "--formats", "none").returncode == 0
-    refused = cli("report", out, "--out", tmp_path)
+    assert here("report", out, out, "--out", tmp_path / "both", "--formats", "none").returncode == 0
+    refused = here("report", out, "--out", tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "holds something else (both): choose another folder, or --force" in refused.stderr
     shutil.rmtree(tmp_path / "both" / "details")
-    assert "details is missing" in cli("report", tmp_path / "both", "--formats", "none").stderr
+    assert "details is missing" in here("report", tmp_path / "both", "--formats", "none").stderr
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_results_can_be_asked(cli, results, tmp_path):
         (("explain", "linear_kca"), "unknown measure 'linear_kca': did you mean linear_cka"),
     ],
 )
-def test_questions_without_an_answer(cli, results, arguments, message):
-    done = cli(*(part.format(out=results[0]) for part in arguments))
+def test_questions_without_an_answer(here, results, arguments, message):
+    done = here(*(part.format(out=results[0]) for part in arguments))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert message in done.stderr
@@ -154,66 +154,66 @@ def test_questions_without_an_answer(cli, results, arguments, message):
         (("{bert}", *TINY, "--out", "/proc/nowhere"), "/proc/nowhere"),
     ],
 )
-def test_mistakes_are_one_line(cli, folder, arguments, message):
-    done = cli("compare", *(part.format(bert=folder / "bert") for part in arguments))
+def test_mistakes_are_one_line(here, folder, arguments, message):
+    done = here("compare", *(part.format(bert=folder / "bert") for part in arguments))
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("error: ")
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
 
 
-def test_a_folder_of_another_run_is_refused(cli, folder, tmp_path):
+def test_a_folder_of_another_run_is_refused(here, folder, tmp_path):
     quick = ("--no-baseline", "--measures", "anc", "--nulls", "0", "--formats", "none")
-    first = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "r")
+    first = here("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "r")
     assert first.returncode == 0, first.stderr
-    other = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "r", "--seed", "1")
+    other = here("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "r", "--seed", "1")
     assert other.returncode == 2
     assert "holds another run (seed was 0 and is 1): choose another folder, or --force" in other.stderr
     cache = next((tmp_path / "r" / "cache").iterdir())
-    forced = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "r", "--seed", "1", "--force")
+    forced = here("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "r", "--seed", "1", "--force")
     assert forced.returncode == 0, forced.stderr
     assert not cache.exists()
     # A run that never measured anything does not keep the folder.
-    wrong = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "s", "--blocks", "40")
+    wrong = here("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "s", "--blocks", "40")
     assert "60 sentences cannot be cut into 40 blocks: give 80 or more" in wrong.stderr
-    missing = cli("compare", folder / "brt", *TINY, *quick, "--out", tmp_path / "s")
+    missing = here("compare", folder / "brt", *TINY, *quick, "--out", tmp_path / "s")
     assert missing.returncode == 2
-    assert cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "s").returncode == 0
+    assert here("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "s").returncode == 0
     (tmp_path / "other").mkdir()
     shutil.copytree(folder / "bert", tmp_path / "other" / "bert")
-    same = cli("compare", folder / "bert", tmp_path / "other" / "bert", *TINY, *quick, "--out", tmp_path / "t")
+    same = here("compare", folder / "bert", tmp_path / "other" / "bert", *TINY, *quick, "--out", tmp_path / "t")
     assert "would both be called bert: rename a folder" in same.stderr
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
-    refused = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "mine")
+    refused = here("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "mine")
     assert "is not empty and holds no run" in refused.stderr
     assert [p.name for p in (tmp_path / "mine").iterdir() if p.name != ".lock"] == ["thesis.txt"]
     # Even by force, only what a run wrote is replaced.
     (tmp_path / "mine" / "figures").mkdir()
     (tmp_path / "mine" / "figures" / "own.svg").write_text("precious")
-    forced = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "mine", "--force")
+    forced = here("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "mine", "--force")
     assert forced.returncode == 0, forced.stderr
     assert (tmp_path / "mine" / "figures" / "own.svg").read_text() == "precious"
 
 
-def test_neurons_are_those_of_the_run(cli, folder, tmp_path):
+def test_neurons_are_those_of_the_run(here, folder, tmp_path):
     quick = ("--no-baseline", "--nulls", "0", "--formats", "none")
     prepared = ("--measures", "anc", "--drop-components", "2", "--pooling", "mean,first")
-    assert cli("compare", folder / "bert", *TINY, *quick, *prepared, "--out", tmp_path / "r").returncode == 0
-    said = json.loads(cli("neurons", tmp_path / "r", "--pair", "en,fr", "--json").stdout)
+    assert here("compare", folder / "bert", *TINY, *quick, *prepared, "--out", tmp_path / "r").returncode == 0
+    said = json.loads(here("neurons", tmp_path / "r", "--pair", "en,fr", "--json").stdout)
     values = read(tmp_path / "r").values
     own = values[(values.pooling == "mean") & (values.target == "fr")]
     assert said["anc"] == pytest.approx(own.value.max())
     two = f"en={folder / 'bert'},fr={folder / 'gpt2'},zh={folder / 'gpt2'}"
-    assert cli("compare", two, *TINY, *quick, "--measures", "linear_cka", "--out", tmp_path / "t").returncode == 0
-    refused = cli("neurons", tmp_path / "t", "--pair", "en,fr")
+    assert here("compare", two, *TINY, *quick, "--measures", "linear_cka", "--out", tmp_path / "t").returncode == 0
+    refused = here("neurons", tmp_path / "t", "--pair", "en,fr")
     assert "neurons of two networks do not correspond" in refused.stderr
     assert str(folder) not in (tmp_path / "t" / "config.json").read_text()
 
 
-def test_options_reach_the_numbers(cli, folder, tmp_path):
+def test_options_reach_the_numbers(here, folder, tmp_path):
     out = tmp_path / "r"
-    done = cli(
+    done = here(
         "compare", folder / "mbart", *TINY, "--out", out, "--source", "all", "--measures", "linear_cka,cca_mean,matching",
         "--pooling", "mean,first", "--as-published", "del2022", "--leave-out", "digits,names", "--remove-mean",
         "--nulls", "20", "--blocks", "5", "--cca-intervals", "--formats", "none", "--stack", "decoder",
@@ -275,8 +275,8 @@ def test_no_space_is_told_and_nothing_is_lost(folder, tmp_path, cli):
     assert after.returncode == 0, after.stderr
 
 
-def test_a_dry_run_computes_nothing(cli, folder, tmp_path):
-    done = cli("compare", folder / "bert", *TINY, "--dry-run")
+def test_a_dry_run_computes_nothing(here, folder, tmp_path):
+    done = here("compare", folder / "bert", *TINY, "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "on disk" in done.stdout
     assert list(tmp_path.glob("*.zarr")) == []

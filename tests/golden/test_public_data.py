@@ -99,10 +99,11 @@ def test_every_bio_file_has_the_spans_of_seqeval(data_root, name, column, tabs):
         corpus = read_tagged(file.path, file.languages[0])  # the columns are found, not told
         raw = tags_of(file.path, column, tabs)
         assert len(raw) == len(corpus), file.path
-        for row, (tags, converted) in enumerate(zip(raw, corpus.tags, strict=True)):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                expected = [(label, start, end + 1) for label, start, end in get_entities(tags)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            entities = [get_entities(tags) for tags in raw]
+        for row, (tags, converted, found) in enumerate(zip(raw, corpus.tags, entities, strict=True)):
+            expected = [(label, start, end + 1) for label, start, end in found]
             assert [tuple(s) for s in spans(tags)] == expected, (file.path, row)
             assert [tuple(s) for s in spans(converted)] == expected, (file.path, row)
 

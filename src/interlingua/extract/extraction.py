@@ -124,7 +124,7 @@ def columns_of(
         raise InputError(f"a model is named for {', '.join(others)}, which is not in the corpus: there are {there}")
     result = {}
     for lang, column in texts.items():
-        reads = model.of(lang) if isinstance(model, PerLanguage) else model
+        reads = model.of(lang)
         if how.source and not reads.feeds_decoder:
             raise InputError(f"{reads.name} is read at its {reads.stack}: a source is for the decoder of two stacks")
         source = Language.parse(how.source) if how.source else lang
@@ -167,12 +167,18 @@ def look_at(columns: dict[Language, Column], how: Extraction) -> dict[Language, 
     return rows
 
 
+def _network(signed: dict[str, Any]) -> dict[str, Any]:
+    """What is left of a model's signature when it is read with another tokenizer: the network."""
+    return {name: value for name, value in signed.items() if name != "tokenizer"}
+
+
 def signature(columns: dict[Language, Column], how: Extraction) -> dict[str, Any]:
     """Everything that the numbers depend on: the key under which they are cached."""
     distinct = {id(c.model): c.model for c in columns.values()}
     signed = {key: model.signature() for key, model in distinct.items()}
     models = {str(lang): signed[id(c.model)] for lang, c in columns.items()}
-    one = all(found == models[str(next(iter(columns)))] for found in models.values())
+    first = models[str(next(iter(columns)))]
+    one = all(_network(found) == _network(first) for found in models.values())
     codes = {
         str(lang): code_used(c.model.tokenizer, lang) for lang, c in columns.items() if has_codes(c.model.tokenizer)
     }
@@ -186,7 +192,7 @@ def signature(columns: dict[Language, Column], how: Extraction) -> dict[str, Any
         "sentences": {str(lang): len(c) for lang, c in columns.items()},
         "one_network": one,
         "language_codes": codes,
-        "model": next(iter(models.values())) if one else models,
+        "model": first if all(found == first for found in models.values()) else models,
     }
     if how.level == SENTENCE:
         return {**result, "pooling": how.pooling}

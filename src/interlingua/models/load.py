@@ -49,6 +49,23 @@ class Model:
     revision: str = ""
     random: str = ""
     adapter: str = ""
+    # the language whose own parts are used, and tokenizers by language, of a network that has some
+    language: str = ""
+    tokenizers: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, language: Language) -> Model:
+        """The model as it reads a language: itself, unless languages have parts or tokenizers of their own."""
+        tag = str(language)
+        known = list(self.tokenizers) or (self.network.config.languages if _separate(self.network) else [])
+        if not known:
+            return self
+        if tag not in known:
+            raise InputError(f"{self.name} has a part of its own for each of {', '.join(known)}, and none for {tag}")
+        return replace(
+            self,
+            tokenizer=self.tokenizers.get(tag, self.tokenizer),
+            language=tag if _separate(self.network) else "",
+        )
 
     @property
     def device(self) -> torch.device:
@@ -146,6 +163,8 @@ class Model:
             "blocks": self.layers.blocks,
             "width": self.layers.width,
             "last_layer": self.layers.describe(self.layers.blocks),
+            # blocks of their own make languages two networks; tables of their own feed one
+            **({"own_blocks": self.language} if getattr(self.network.config, "separate_layers", 0) else {}),
         }
 
     @property
@@ -156,7 +175,8 @@ class Model:
     def hidden_states(self, batch: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """All layers of the stack for a batch: tensors of shape (sentences, tokens, width), layer 0 first."""
         run = self.network if self.feeds_decoder else self.part
-        output = run(**batch, output_hidden_states=True, return_dict=True, **_no_cache(run))
+        spoken = {"language": self.language} if self.language else {}
+        output = run(**batch, output_hidden_states=True, return_dict=True, **spoken, **_no_cache(run))
         return tuple(output.decoder_hidden_states if self.feeds_decoder else output.hidden_states)
 
 
@@ -182,6 +202,11 @@ class PerLanguage:
         if model is None:
             raise InputError(f"no model was given for {language}: there are {', '.join(map(str, self.models))}")
         return model
+
+
+def _separate(network: Any) -> bool:
+    """Whether languages have parts of their own in it: one of `models/architecture.py`."""
+    return bool(getattr(network.config, "separate", False))
 
 
 def _no_cache(network: Any) -> dict[str, bool]:
@@ -247,7 +272,14 @@ def load_model(
         revision=revision,
         random=f"all weights drawn anew, seed {seed}" if random else "",
         adapter=Path(adapter).name if adapter else "",
+        tokenizers=_tokenizers(transformers, Path(place)),
     )
+
+
+def _tokenizers(transformers: Any, folder: Path) -> dict[str, Any]:
+    """Tokenizers by language, of a model that was trained with one for each."""
+    found = sorted(folder.glob("tokenizers/*/tokenizer.json"))
+    return {each.parent.name: transformers.AutoTokenizer.from_pretrained(str(each.parent)) for each in found}
 
 
 def blueprint(name: str | Path, *, stack: str = "", revision: str = "", trust_remote_code: bool = False) -> Model:
@@ -298,7 +330,7 @@ def random_others(model: Model, source: str | Language, *, seed: int = 0) -> Per
     return PerLanguage({Language.parse(source): model}, default=other)
 
 
-def wrap(network: Any, tokenizer: Any, *, name: str, stack: str = "", **facts: str) -> Model:
+def wrap(network: Any, tokenizer: Any, *, name: str, stack: str = "", **facts: Any) -> Model:
     """A network that is in memory already, with its layers mapped."""
     network.eval()
     two = bool(getattr(network.config, "is_encoder_decoder", False))
@@ -306,7 +338,8 @@ def wrap(network: Any, tokenizer: Any, *, name: str, stack: str = "", **facts: s
     chosen = stack or kind
     if not two and chosen != kind:
         raise InputError(f"{name} is a single {kind}: it has no {stack}")
-    probe = Model(name, network, tokenizer, chosen, LayerMap(0, 0, final_norm=False), **facts)
+    spoken = network.config.languages[0] if _separate(network) else ""
+    probe = Model(name, network, tokenizer, chosen, LayerMap(0, 0, final_norm=False), **facts, language=spoken)
     states: list[tuple[torch.Tensor, ...]] = []
 
     def run() -> torch.Tensor:
@@ -334,7 +367,11 @@ def _kind(network: Any) -> str:
     """A network with one stack is a decoder where no token sees those behind it: changing the last leaves the first."""
     with torch.no_grad():
         first, second = (
-            network(**_probe_batch(network, feeds_decoder=False, last=last), return_dict=True).last_hidden_state[:, 0]
+            network(
+                **_probe_batch(network, feeds_decoder=False, last=last),
+                return_dict=True,
+                **({"language": network.config.languages[0]} if _separate(network) else {}),
+            ).last_hidden_state[:, 0]
             for last in (5, 7)
         )
     return DECODER if torch.equal(first, second) else ENCODER

@@ -1,0 +1,1 @@
+"""Text -> a new model: vocabulary, anchors, mixture of languages, objective, training."""

@@ -1,0 +1,67 @@
+"""How well a network knows text that was held out: perplexity a token, and bits a character, language by language."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from interlingua.pretrain.mixture import Stream, generator
+from interlingua.pretrain.objectives import Objective
+from interlingua.pretrain.update import Batch, summed_loss
+
+# Sequences that are looked at together, and at most.
+ROWS, MOST = 32, 256
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of one language.
+
+    `bits` is the loss in bits times tokens a character: what one character costs if every token costs what the tokens
+    asked about did. Unlike perplexity it can be compared across vocabularies, as long as the objective is the same.
+    """
+
+    language: str
+    loss: float
+    perplexity: float
+    bits: float
+
+
+@torch.no_grad()
+def evaluate(
+    network: Any,
+    held: Sequence[Stream],
+    objectives: dict[str, Objective],
+    length: int,
+    device: torch.device,
+    *,
+    bf16: bool = False,
+) -> list[Score]:
+    """Scores on text that was held out. The same tokens are asked about every time."""
+    was = network.training
+    network.eval()
+    found = []
+    for stream in held:
+        rows = min(len(stream) // length, MOST)
+        blocks = stream.tokens[: rows * length].reshape(rows, length).astype("int64")
+        total, count = 0.0, 0
+        for start in range(0, rows, ROWS):
+            asked = objectives[stream.language](blocks[start : start + ROWS], generator(0, 3, start))
+            batch = Batch.of(asked, _voice(network, stream.language)).on(device)
+            with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+                lost = summed_loss(network, batch.ids, batch.places, batch.targets, batch.decoder_ids, batch.language)
+            total, count = total + float(lost), count + asked.count
+        loss = total / max(count, 1)
+        per_character = len(stream) / max(stream.characters, 1)
+        found.append(Score(stream.language, loss, math.exp(min(loss, 80)), loss / math.log(2) * per_character))
+    network.train(was)
+    return found
+
+
+def _voice(network: Any, language: str) -> str | None:
+    """The language to tell the network, if it wants to know."""
+    return language if getattr(network.config, "separate", False) else None

@@ -1,0 +1,123 @@
+"""Streams of tokens, and which blocks of which stream make up the batch of each update.
+
+Everything follows from the seed and the number of the update alone: a run can stop anywhere and go on with the batches
+it would have seen, without keeping the state of any generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from interlingua.errors import InputError
+
+# Updates whose streams are drawn together.
+CHUNK = 4096
+Array = np.ndarray[Any, Any]
+
+
+def generator(seed: int, *place: int) -> np.random.Generator:
+    """The random numbers of one place (an update, an epoch) under a seed; other places are independent of it."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
+
+
+@dataclass(frozen=True)
+class Stream:
+    """All tokens of one language (or of one pair, translation after translation), sentences ending in `</s>`.
+
+    `language` is empty where a batch holds more than one.
+    """
+
+    name: str
+    language: str
+    tokens: Array
+    sentences: int
+    characters: int
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Which stream serves an update, and with which blocks.
+
+    A batch is of one stream. Streams are drawn with probability ∝ size^`exponent` (1: as they are; 0.7: the papers'; 0:
+    uniform), size being sentences or tokens; `shares` fixes the share of single streams first (translation).
+    """
+
+    streams: Sequence[Stream]
+    length: int
+    rows: int
+    seed: int = 0
+    exponent: float = 0.7
+    by: str = "sentences"
+    shares: dict[str, float] = field(default_factory=dict)
+    _orders: dict[tuple[int, int], Array] = field(default_factory=dict, repr=False, compare=False)
+    _counts: list[Array] = field(default_factory=list, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.streams:
+            raise InputError("there is nothing to draw from: no stream of text was given")
+        for stream in self.streams:
+            if len(stream) < 2 * self.length:
+                raise InputError(
+                    f"{stream.name} has {len(stream)} tokens: at least two sequences of {self.length} are needed"
+                )
+
+    def probabilities(self) -> Array:
+        """How often each stream serves."""
+        fixed = np.array([self.shares.get(s.name, np.nan) for s in self.streams])
+        sizes = np.array([s.sentences if self.by == "sentences" else len(s) for s in self.streams], np.float64)
+        free = np.isnan(fixed)
+        weights = np.where(free, np.where(sizes > 0, sizes, 1) ** self.exponent, 0)
+        left = 1 - np.nansum(fixed)
+        if (left < -1e-9) or (free.any() and left <= 0) or (not free.any() and left > 1e-9):
+            raise InputError(f"shares of streams add up to {np.nansum(fixed):.3g}: nothing is left for the others")
+        found: Array = np.where(free, left * weights / weights.sum() if free.any() else 0, np.nan_to_num(fixed))
+        return found
+
+    def serving(self, chunk: int) -> Array:
+        """The stream of every update of a chunk."""
+        return generator(self.seed, 0, chunk).choice(len(self.streams), CHUNK, p=self.probabilities())
+
+    def at(self, update: int) -> tuple[int, int]:
+        """The stream of an update, and how many batches that stream gave before."""
+        chunk, place = divmod(update, CHUNK)
+        while len(self._counts) <= chunk:
+            before = self._counts[-1] if self._counts else np.zeros(len(self.streams), np.int64)
+            drawn = self.serving(len(self._counts) - 1) if self._counts else np.zeros(0, np.int64)
+            self._counts.append(before + np.bincount(drawn, minlength=len(self.streams)))
+        served = self.serving(chunk)
+        stream = int(served[place])
+        return stream, int(self._counts[chunk][stream] + np.count_nonzero(served[:place] == stream))
+
+    def block(self, stream: int, number: int) -> Array:
+        """The batch of a number that a stream gives, (rows, length): all its blocks in a new order every epoch."""
+        tokens = self.streams[stream].tokens
+        # Blocks of an epoch start at a place of their own, so that they do not always end in the same words.
+        blocks = len(tokens) // self.length - 1
+        found = np.empty((self.rows, self.length), np.int64)
+        for row in range(self.rows):
+            epoch, place = divmod(number * self.rows + row, blocks)
+            order = self._order(stream, epoch, blocks)
+            start = order[-1] + order[place] * self.length
+            found[row] = tokens[start : start + self.length]
+        return found
+
+    def _order(self, stream: int, epoch: int, blocks: int) -> Array:
+        """The order of the blocks of an epoch; behind it, where the first starts."""
+        if (stream, epoch) not in self._orders:
+            self._orders.pop((stream, epoch - 2), None)
+            rng = generator(self.seed, 1, stream, epoch)
+            self._orders[stream, epoch] = np.append(rng.permutation(blocks), rng.integers(self.length))
+        return self._orders[stream, epoch]
+
+    def batches(self, first: int, last: int) -> Iterator[tuple[int, int, Array]]:
+        """(update, stream, tokens) for every update from `first` up to `last`."""
+        for update in range(first, last):
+            stream, number = self.at(update)
+            yield update, stream, self.block(stream, number)

@@ -1,0 +1,289 @@
+"""From settings to what training reads: a vocabulary, a stream of tokens for each language, and lines held out.
+
+What was prepared is kept in the run's folder and used again as long as the settings it came from are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from interlingua.corpora.loading import dictionary, parallel, text
+from interlingua.errors import InputError
+from interlingua.pretrain.anchors import code_switch
+from interlingua.pretrain.config import Config
+from interlingua.pretrain.mixture import Array, Stream, generator
+from interlingua.pretrain.tokenizers import SPECIAL, Vocabulary, open_vocabulary, save, train
+
+# Sentinels of a vocabulary for span corruption; lines encoded at a time; most lines a vocabulary is learnt from.
+SENTINELS, AT_ONCE, LEARNT_FROM = 64, 4000, 200_000
+
+Progress = Callable[[str], None]
+
+
+class Reading(Protocol):
+    """How text becomes tokens, whoever made the vocabulary."""
+
+    @property
+    def size(self) -> int:
+        """Rows of a table of embeddings."""
+
+    @property
+    def mask(self) -> int:
+        """The token of a gap; below 0 where there is none."""
+
+    @property
+    def end(self) -> int:
+        """The token behind a sentence."""
+
+    def encode(self, lang: str, texts: Sequence[str]) -> list[list[int]]:
+        """Tokens of each text, without special ones."""
+
+    def words(self, lang: str) -> Array:
+        """Ordinary tokens of a language."""
+
+    def save(self, folder: Path, length: int) -> None:
+        """Beside a model."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """A vocabulary that was learnt here."""
+
+    vocabulary: Vocabulary
+    mask: int = SPECIAL.index("<mask>")
+    end: int = SPECIAL.index("</s>")
+
+    @property
+    def size(self) -> int:
+        """Rows of a table of embeddings."""
+        return self.vocabulary.size
+
+    def encode(self, lang: str, texts: Sequence[str]) -> list[list[int]]:
+        """Tokens of each text."""
+        return self.vocabulary.encode(lang, texts)
+
+    def words(self, lang: str) -> Array:
+        """Ordinary tokens of a language."""
+        return self.vocabulary.words(lang)
+
+    def save(self, folder: Path, length: int) -> None:
+        """Beside a model."""
+        save(self.vocabulary, folder, model_max_length=length)
+
+
+@dataclass(frozen=True)
+class Borrowed:
+    """The vocabulary of a Hugging Face model that is trained on."""
+
+    tokenizer: Any
+
+    @property
+    def size(self) -> int:
+        """One more than the greatest token."""
+        return int(max(self.tokenizer.get_vocab().values())) + 1
+
+    @property
+    def mask(self) -> int:
+        """The token of a gap; of a vocabulary without one, none."""
+        return -1 if self.tokenizer.mask_token_id is None else int(self.tokenizer.mask_token_id)
+
+    @property
+    def end(self) -> int:
+        """The token between sentences."""
+        found = self.tokenizer.eos_token_id if self.tokenizer.eos_token_id is not None else self.tokenizer.sep_token_id
+        if found is None:
+            raise InputError("the tokenizer has neither an end-of-sentence nor a separator token")
+        return int(found)
+
+    def encode(self, lang: str, texts: Sequence[str]) -> list[list[int]]:
+        """Tokens of each text."""
+        found: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+        return found
+
+    def words(self, lang: str) -> Array:
+        """All ordinary tokens."""
+        return np.setdiff1d(np.array(sorted(self.tokenizer.get_vocab().values())), self.tokenizer.all_special_ids)
+
+    def save(self, folder: Path, length: int) -> None:
+        """Beside a model."""
+        self.tokenizer.save_pretrained(folder)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a run trains and is judged on."""
+
+    reading: Reading
+    streams: tuple[Stream, ...]
+    held: tuple[Stream, ...]
+
+    def never(self, langs: Iterable[str]) -> Array:
+        """Which tokens are no words: never masked."""
+        found = np.ones(self.reading.size, dtype=bool)
+        for lang in langs:
+            found[self.reading.words(lang)] = False
+        return found
+
+
+def prepare(config: Config, out: Path, reading: Reading | None = None, say: Progress = lambda _: None) -> Prepared:
+    """Everything a run reads; `reading` where the vocabulary is not learnt but borrowed."""
+    folder = out / "data"
+    key = _key(config, reading)
+    if _kept(folder, key):
+        return _load(folder, config, reading)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "facts.json").unlink(missing_ok=True)
+    texts = {lang: _Lines(lang, sources, config) for lang, sources in config.text.items()}
+    least = min(map(len, texts.values())) if config.equal else 0
+    for lang, lines in texts.items():
+        lines.keep(least or len(lines), config.seed)
+        say(f"{lang}: {len(lines):,} lines")
+    if reading is None:
+        say("learning the vocabulary")
+        known = train(
+            {lang: lines.learnt_from for lang, lines in texts.items()},
+            kind=config.tokens.kind,
+            merges=config.tokens.merges,
+            model=config.tokens.model,
+            sentinels=SENTINELS if config.objective == "span" else 0,
+        )
+        save(known, folder / "vocabulary", model_max_length=config.length)
+        reading = Own(known)
+    facts = []
+    for lang, lines in texts.items():
+        say(f"reading {lang}")
+        switched = _switched(config, lang)
+        facts += [
+            _encoded(folder, lang, lang, reading, [(lang, switched(lines.training()))]),
+            _encoded(folder, f"{lang}.held", lang, reading, [(lang, lines.held())]),
+        ]
+    for pair, sources in config.parallel.items() if config.tlm else ():
+        say(f"reading {pair}")
+        first, second = _pair(pair)
+        both = [parallel(source, first, second) for source in sources]
+        columns = [(lang, chain.from_iterable(corpus[lang] for corpus in both)) for lang in (first, second)]
+        facts.append(_encoded(folder, pair, "", reading, columns))
+    partial = folder / "facts.partial"
+    partial.write_text(json.dumps({"key": key, "streams": facts}, indent=1), encoding="utf-8")
+    partial.replace(folder / "facts.json")
+    return _load(folder, config, reading)
+
+
+class _Lines:
+    """The lines of a language: a few held out, the others to train on."""
+
+    def __init__(self, lang: str, sources: Sequence[str], config: Config) -> None:
+        self._held_out = config.held_out
+        each = (text(source, lang) for source in sources)
+        self._lines = list(islice(chain.from_iterable(each), config.lines or None))
+        if len(self._lines) < 4 * config.held_out:
+            raise InputError(
+                f"{lang} has {len(self._lines)} lines, and {config.held_out} are held out: give more text, or set "
+                "held_out to a quarter of it or less"
+            )
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def keep(self, n: int, seed: int) -> None:
+        """Only so many, drawn over all of the text."""
+        if n < len(self._lines):
+            chosen = np.sort(generator(seed, 2).choice(len(self._lines), n, replace=False))
+            self._lines = [self._lines[i] for i in chosen]
+
+    def _places(self) -> set[int]:
+        return set(np.linspace(0, len(self._lines) - 1, self._held_out).astype(int).tolist())
+
+    def held(self) -> Iterator[str]:
+        """Lines that are never trained on, spread over the text."""
+        return (self._lines[i] for i in sorted(self._places()))
+
+    def training(self) -> Iterator[str]:
+        """The others."""
+        out = self._places()
+        return (line for i, line in enumerate(self._lines) if i not in out)
+
+    def learnt_from(self) -> Iterator[str]:
+        """As many of them as a vocabulary needs."""
+        step = max(1, len(self._lines) // LEARNT_FROM)
+        return islice(self.training(), 0, None, step)
+
+
+def _switched(config: Config, lang: str) -> Callable[[Iterable[str]], Iterable[str]]:
+    """Code-switching into the other language of each dictionary that has this one."""
+    steps = []
+    for i, (pair, source) in enumerate(config.anchors.dictionaries.items()):
+        first, second = _pair(pair)
+        if lang in (first, second):
+            other = second if lang == first else first
+            steps.append((dictionary(source, lang, other), config.seed + i))
+
+    def switch(lines: Iterable[str]) -> Iterable[str]:
+        for entries, seed in steps:
+            lines = code_switch(lines, entries, replace=config.anchors.replace, limit=config.anchors.limit, seed=seed)
+        return lines
+
+    return switch
+
+
+def _pair(name: str) -> tuple[str, str]:
+    first, sign, second = name.partition("-")
+    if not sign or not first or not second:
+        raise InputError(f"{name!r} is no pair of languages: write it like en-fr")
+    return first, second
+
+
+def _encoded(
+    folder: Path, name: str, lang: str, reading: Reading, columns: Sequence[tuple[str, Iterable[str]]]
+) -> dict[str, Any]:
+    """Write the tokens of some columns of text, row after row, each sentence with its end."""
+    parts: list[Array] = []
+    sentences = characters = 0
+    dtype = np.uint16 if reading.size <= 2**16 else np.uint32
+    readers = [(tag, iter(lines)) for tag, lines in columns]
+    while any(batch := [list(islice(lines, AT_ONCE)) for _, lines in readers]):
+        tokens = [reading.encode(tag, lines) for (tag, _), lines in zip(readers, batch, strict=True)]
+        for row in zip(*tokens, strict=True):
+            parts += [np.array([*ids, reading.end], dtype) for ids in row]
+        sentences += len(batch[0])
+        characters += sum(len(line) for lines in batch for line in lines)
+    np.save(folder / f"{name}.npy", np.concatenate(parts) if parts else np.zeros(0, dtype))
+    return {"name": name, "language": lang, "sentences": sentences, "characters": characters}
+
+
+def _key(config: Config, reading: Reading | None) -> str:
+    """What the prepared files depend on."""
+    used = {"text", "parallel", "tlm", "equal", "lines", "tokens", "anchors", "held_out", "seed", "objective"}
+    facts = config.model_dump(mode="json", include=used)
+    # Words alone tell one borrowed vocabulary from another well enough.
+    facts["reading"] = None if reading is None else [reading.size, reading.encode("", ["Interlingua 1990"])]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _kept(folder: Path, key: str) -> bool:
+    try:
+        return bool(json.loads((folder / "facts.json").read_text(encoding="utf-8"))["key"] == key)
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def _load(folder: Path, config: Config, reading: Reading | None) -> Prepared:
+    facts: Mapping[str, Any] = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+    known = reading or Own(open_vocabulary(folder / "vocabulary"))
+    streams = [Stream(tokens=np.load(folder / f"{each['name']}.npy"), **each) for each in facts["streams"]]
+    held = tuple(s for s in streams if s.name.endswith(".held"))
+    for stream in held:
+        if len(stream) < config.length:
+            raise InputError(
+                f"{stream.language}: the lines held out are {len(stream)} tokens, less than one sequence of "
+                f"{config.length}: set held_out higher"
+            )
+    return Prepared(known, tuple(s for s in streams if s not in held), held)
