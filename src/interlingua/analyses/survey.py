@@ -27,6 +27,7 @@ from interlingua.languages import Language
 from interlingua.measures.papers import paper
 from interlingua.measures.prepare import Preparation
 from interlingua.models import Model, PerLanguage, load_model
+from interlingua.models.load import shown
 from interlingua.report.tables import COLUMNS, CONFIG, DETAILS, RESULTS, SCHEMA, Tables, claimed
 from interlingua.types import ParallelCorpus, Representations
 
@@ -265,7 +266,7 @@ def _distinct(models: Sequence[str]) -> list[str]:
 def _shown(name: str) -> str:
     """A model's name without the folders it lies in; of one model a language, each."""
     if Path(name).exists():
-        return Path(name).resolve().name
+        return shown(name)
     parts = [part.partition("=") for part in name.split(",")]
     if all(sign for _, sign, _ in parts):
         return ",".join(f"{tag}={_shown(model)}" for tag, _, model in parts)

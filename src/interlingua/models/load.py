@@ -266,7 +266,7 @@ def load_model(
     return wrap(
         network,
         tokenizer,
-        name=Path(place).name if Path(place).is_dir() else place,
+        name=shown(place),
         stack=stack,
         dtype=dtype,
         revision=revision,
@@ -274,6 +274,14 @@ def load_model(
         adapter=Path(adapter).name if adapter else "",
         tokenizers=_tokenizers(transformers, Path(place)),
     )
+
+
+def shown(place: str) -> str:
+    """What a model is called: its Hub id, or its folder without those it lies in; of a training run, the run's too."""
+    if not Path(place).is_dir():
+        return place
+    folder = Path(place).resolve()
+    return f"{folder.parent.name}/{folder.name}" if folder.name in ("model", "best") else folder.name
 
 
 def _tokenizers(transformers: Any, folder: Path) -> dict[str, Any]:

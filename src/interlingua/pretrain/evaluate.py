@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from interlingua.pretrain.mixture import Stream, generator
+from interlingua.pretrain.mixture import Stream, generator, in_order
 from interlingua.pretrain.objectives import Objective
 from interlingua.pretrain.update import Batch, summed_loss
 
@@ -37,6 +37,7 @@ def evaluate(
     held: Sequence[Stream],
     objectives: dict[str, Objective],
     length: int,
+    start: int,
     device: torch.device,
     *,
     bf16: bool = False,
@@ -46,11 +47,10 @@ def evaluate(
     network.eval()
     found = []
     for stream in held:
-        rows = min(len(stream) // length, MOST)
-        blocks = stream.tokens[: rows * length].reshape(rows, length).astype("int64")
+        blocks = in_order(stream.tokens, length, start, MOST)
         total, count = 0.0, 0
-        for start in range(0, rows, ROWS):
-            asked = objectives[stream.language](blocks[start : start + ROWS], generator(0, 3, start))
+        for first in range(0, len(blocks), ROWS):
+            asked = objectives[stream.language](blocks[first : first + ROWS], generator(0, 3, first))
             batch = Batch.of(asked, _voice(network, stream.language)).on(device)
             with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
                 lost = summed_loss(network, batch.ids, batch.places, batch.targets, batch.decoder_ids, batch.language)

@@ -41,17 +41,27 @@ class Stream:
         return len(self.tokens)
 
 
+def in_order(tokens: Array, length: int, start: int, most: int) -> Array:
+    """The first blocks of a stream as they come, at most so many, each behind the token `start`."""
+    rows = min(len(tokens) // (length - 1), most)
+    blocks = tokens[: rows * (length - 1)].reshape(rows, length - 1).astype(np.int64)
+    found: Array = np.concatenate([np.full((rows, 1), start), blocks], axis=1)
+    return found
+
+
 @dataclass(frozen=True)
 class Mixture:
     """Which stream serves an update, and with which blocks.
 
     A batch is of one stream. Streams are drawn with probability ∝ size^`exponent` (1: as they are; 0.7: the papers'; 0:
-    uniform), size being sentences or tokens; `shares` fixes the share of single streams first (translation).
+    uniform), size being sentences or tokens; `shares` fixes the share of single streams first (translation). Every row
+    begins with the token `start`, as every sentence does that the model will read.
     """
 
     streams: Sequence[Stream]
     length: int
     rows: int
+    start: int
     seed: int = 0
     exponent: float = 0.7
     by: str = "sentences"
@@ -99,13 +109,14 @@ class Mixture:
         """The batch of a number that a stream gives, (rows, length): all its blocks in a new order every epoch."""
         tokens = self.streams[stream].tokens
         # Blocks of an epoch start at a place of their own, so that they do not always end in the same words.
-        blocks = len(tokens) // self.length - 1
-        found = np.empty((self.rows, self.length), np.int64)
+        step = self.length - 1
+        blocks = len(tokens) // step - 1
+        found = np.full((self.rows, self.length), self.start)
         for row in range(self.rows):
             epoch, place = divmod(number * self.rows + row, blocks)
             order = self._order(stream, epoch, blocks)
-            start = order[-1] + order[place] * self.length
-            found[row] = tokens[start : start + self.length]
+            first = order[-1] + order[place] * step
+            found[row, 1:] = tokens[first : first + step]
         return found
 
     def _order(self, stream: int, epoch: int, blocks: int) -> Array:
@@ -113,7 +124,7 @@ class Mixture:
         if (stream, epoch) not in self._orders:
             self._orders.pop((stream, epoch - 2), None)
             rng = generator(self.seed, 1, stream, epoch)
-            self._orders[stream, epoch] = np.append(rng.permutation(blocks), rng.integers(self.length))
+            self._orders[stream, epoch] = np.append(rng.permutation(blocks), rng.integers(self.length - 1))
         return self._orders[stream, epoch]
 
     def batches(self, first: int, last: int) -> Iterator[tuple[int, int, Array]]:

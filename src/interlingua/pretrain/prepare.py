@@ -43,6 +43,10 @@ class Reading(Protocol):
     def end(self) -> int:
         """The token behind a sentence."""
 
+    @property
+    def start(self) -> int:
+        """The token before everything."""
+
     def encode(self, lang: str, texts: Sequence[str]) -> list[list[int]]:
         """Tokens of each text, without special ones."""
 
@@ -60,6 +64,7 @@ class Own:
     vocabulary: Vocabulary
     mask: int = SPECIAL.index("<mask>")
     end: int = SPECIAL.index("</s>")
+    start: int = SPECIAL.index("<s>")
 
     @property
     def size(self) -> int:
@@ -102,6 +107,12 @@ class Borrowed:
         if found is None:
             raise InputError("the tokenizer has neither an end-of-sentence nor a separator token")
         return int(found)
+
+    @property
+    def start(self) -> int:
+        """The token before everything; the one between sentences where there is no other."""
+        named = (self.tokenizer.bos_token_id, self.tokenizer.cls_token_id)
+        return int(next((found for found in named if found is not None), self.end))
 
     def encode(self, lang: str, texts: Sequence[str]) -> list[list[int]]:
         """Tokens of each text."""

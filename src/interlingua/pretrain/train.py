@@ -101,7 +101,7 @@ def pretrain(
     prepared = prepare(config, folder, reading)
     if network is None:
         network = build(config, prepared.reading)
-    return _Training(config, folder, prepared, network, place).run(stop_at or config.updates, say, progress)
+    return Training(config, folder, prepared, network, place).run(stop_at or config.updates, say, progress)
 
 
 def build(config: Config, reading: Reading) -> Any:
@@ -161,7 +161,9 @@ def _start(config: Config) -> tuple[Any, Reading | None]:
         raise InputError(f"init: {config.init} cannot be loaded: {' '.join(str(error).split())[:300]}") from error
 
 
-class _Training:
+class Training:
+    """A run that is under way: the network, the mixture, the update, and how far it got."""
+
     def __init__(self, config: Config, folder: Path, prepared: Prepared, network: Any, place: Any) -> None:
         self.config, self.folder, self.prepared, self.place = config, folder, prepared, place
         self.device = place.device
@@ -172,6 +174,7 @@ class _Training:
             prepared.streams,
             config.length,
             config.batch // config.length,
+            prepared.reading.start,
             config.seed,
             config.sampling,
             config.sampled_by,
@@ -221,7 +224,8 @@ class _Training:
 
     def _evaluate(self) -> tuple[Score, ...]:
         held = self.prepared.held
-        found = evaluate(self.network, held, self.objectives, self.config.length, self.device, bf16=self.update.bf16)
+        length, start = self.config.length, self.prepared.reading.start
+        found = evaluate(self.network, held, self.objectives, length, start, self.device, bf16=self.update.bf16)
         chosen = next((s.perplexity for s in found if s.language == self.config.select), float("inf"))
         if chosen < self.best:
             self.best = chosen

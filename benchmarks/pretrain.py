@@ -1,0 +1,192 @@
+"""Pretraining against a loop written by hand for one shape: updates a second at the same number of tokens.
+
+    python benchmarks/pretrain.py [--batch 16384 65536] [--updates 300]
+
+The loop by hand is what a good engineer writes for one experiment: one fixed encoder in plain torch, bf16 autocast,
+torch.compile, fused AdamW, scores at masked places only, tokens and masks on the device before the clock starts. Ours
+reads tokens, draws masks and copies them to the device as it goes. Equality of the quantity: tests/golden/
+test_architecture.py (the network) and tests/integration/test_pretrain.py (the update).
+"""
+
+import argparse
+import json
+import math
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from interlingua.pretrain.config import Config
+from interlingua.pretrain.mixture import Mixture, Stream, generator
+from interlingua.pretrain.objectives import Masked
+from interlingua.pretrain.prepare import Prepared
+from interlingua.pretrain.train import Training, build
+
+WARM = 60
+
+
+class Hand(nn.Module):
+    """A post-norm encoder with a tied head, and nothing that could be otherwise."""
+
+    def __init__(self, vocabulary, width, depth, heads, length):
+        super().__init__()
+        self.heads = heads
+        self.words, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+        self.norm = nn.LayerNorm(width)
+        self.qkv = nn.ModuleList(nn.Linear(width, 3 * width) for _ in range(depth))
+        self.out = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+        self.up = nn.ModuleList(nn.Linear(width, 4 * width) for _ in range(depth))
+        self.down = nn.ModuleList(nn.Linear(4 * width, width) for _ in range(depth))
+        self.one = nn.ModuleList(nn.LayerNorm(width) for _ in range(depth))
+        self.two = nn.ModuleList(nn.LayerNorm(width) for _ in range(depth))
+        self.dense, self.last = nn.Linear(width, width), nn.LayerNorm(width)
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, ids, places, targets):
+        """The loss."""
+        b, n = ids.shape
+        x = self.norm(self.words(ids) + self.positions.weight[:n])
+        for qkv, out, up, down, one, two in zip(
+            self.qkv, self.out, self.up, self.down, self.one, self.two, strict=True
+        ):
+            q, k, v = (t.view(b, n, self.heads, -1).transpose(1, 2) for t in qkv(x).chunk(3, -1))
+            mixed = functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, n, -1)
+            x = one(x + out(mixed))
+            x = two(x + down(functional.gelu(up(x))))
+        x = self.last(functional.gelu(self.dense(x.view(b * n, -1)[places])))
+        return functional.cross_entropy(functional.linear(x, self.words.weight, self.bias).float(), targets)
+
+
+def by_hand(config, vocabulary, updates, device):
+    """Updates a second of the loop by hand."""
+    torch.manual_seed(0)
+    network = Hand(vocabulary, config.width, config.depth, config.heads, config.length).to(device)
+    for p in network.parameters():
+        if p.dim() > 1:
+            nn.init.normal_(p, std=0.02)
+    cuda = device.type == "cuda"
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=cuda)
+    run = torch.compile(network, dynamic=False) if cuda else network
+    k = round(0.15 * config.batch)
+    rows = config.batch // config.length
+    held = [
+        (
+            torch.randint(5, vocabulary, (rows, config.length), device=device),
+            torch.randperm(config.batch, device=device)[:k],
+            torch.randint(5, vocabulary, (k,), device=device),
+        )
+        for _ in range(8)
+    ]
+
+    def update(i):
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(device.type, torch.bfloat16, enabled=cuda):
+            loss = run(*held[i % len(held)])
+        loss.backward()
+        nn.utils.clip_grad_norm_(network.parameters(), 1.0, foreach=True)
+        optimizer.step()
+
+    for i in range(WARM if cuda else 3):
+        update(i)
+    return timed(lambda: [update(i) for i in range(updates)], updates, device)
+
+
+def ours(config, vocabulary, updates, device, *, graphs):
+    """Updates a second of the training loop of the package, its own batches included."""
+
+    class Place:
+        is_main_process, num_processes, process_index = True, 1, 0
+
+        def wait_for_everyone(self):
+            pass
+
+    class Reading:
+        size, mask, end, start = vocabulary, 4, 2, 0
+
+        def words(self, _lang):
+            return np.arange(5, vocabulary)
+
+        def save(self, *_):
+            pass
+
+    Place.device = device
+    rng = np.random.default_rng(0)
+    streams = tuple(Stream(n, n, rng.integers(5, vocabulary, 4_000_000).astype(np.uint16), 1000, 1000) for n in "ab")
+    config = config.model_copy(
+        update={"cuda_graphs": graphs, "updates": 10**6, "evaluate_every": 10**9, "checkpoint_every": 10**9}
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        training = Training(config, Path(folder), Prepared(Reading(), streams, ()), build(config, Reading()), Place())
+        warm = WARM if device.type == "cuda" else 3
+        batches = training._batches(0, warm + updates)
+
+        def go(n):
+            for _ in range(n):
+                number, batch = next(batches)
+                training.update(batch, number)
+
+        go(warm)
+        speed = timed(lambda: go(updates), updates, device)
+        batches.close()
+        return speed
+
+
+def feeding(config, vocabulary, updates):
+    """Batches a second that one thread prepares, with nothing else going on."""
+    rng = np.random.default_rng(0)
+    streams = [Stream(n, n, rng.integers(5, vocabulary, 4_000_000).astype(np.uint16), 1000, 1000) for n in "ab"]
+    mixture = Mixture(streams, config.length, config.batch // config.length, 0)
+    ask = Masked(4, np.arange(5, vocabulary), np.arange(vocabulary) < 5)
+    start = time.perf_counter()
+    for number, _, ids in mixture.batches(0, updates):
+        ask(ids, generator(0, 4, number))
+    return updates / (time.perf_counter() - start)
+
+
+def timed(run, updates, device):
+    """Updates a second, until the device is done."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    start = time.perf_counter()
+    run()
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return updates / (time.perf_counter() - start)
+
+
+def main():
+    """Print a line for each size of batch."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", default="mini")
+    parser.add_argument("--batch", type=int, nargs="+", default=[16384, 65536])
+    parser.add_argument("--vocabulary", type=int, default=10000)
+    parser.add_argument("--updates", type=int, default=300)
+    parser.add_argument("--repeat", type=int, default=3)
+    arguments = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    for batch in arguments.batch:
+        config = Config(size=arguments.size, batch=batch, text={"a": ["a"], "b": ["b"]}).resolved()
+        found = {"hand": [], "ours, no graphs": [], "ours": []}
+        for _ in range(arguments.repeat):
+            found["hand"].append(by_hand(config, arguments.vocabulary, arguments.updates, device))
+            for name, graphs in (("ours, no graphs", False), ("ours", True)):
+                found[name].append(ours(config, arguments.vocabulary, arguments.updates, device, graphs=graphs))
+        middle = {name: sorted(all_)[len(all_) // 2] for name, all_ in found.items()}
+        fed = feeding(config, arguments.vocabulary, min(arguments.updates, 200))
+        print(json.dumps({
+            "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
+            "size": arguments.size, "batch": batch,
+            "updates/s": {name: round(value, 2) for name, value in middle.items()},
+            "of the loop by hand": {n: round(v / middle["hand"], 3) for n, v in middle.items() if n != "hand"},
+            "batches/s one thread prepares": round(fed, 1),
+            "spread": {name: [round(v, 1) for v in all_] for name, all_ in found.items()},
+            "tokens/s": round(middle["ours"] * batch), "room": math.ceil(batch * 0.15),
+        }))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
