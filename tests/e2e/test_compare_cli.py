@@ -82,20 +82,20 @@ def test_results_can_be_asked(here, results, tmp_path):
     out, _ = results
     said = here("recommend", out)
     assert said.stdout.startswith("bert: No pair is aligned beyond chance or an untrained network")
-    assert "For retrieval take layer " in said.stdout
+    assert "not a model for retrieval. Its best would be layer " in said.stdout
     assert len(json.loads(here("recommend", out, "--json").stdout)) == 2
     said = here("neurons", out, "--model", "bert", "--pair", "en,zh", "--layer", "1", "-n", "3")
-    assert said.stdout.startswith("en-zh-Hans, layer 1: ANC ")
-    assert len(pd.read_csv(out / "neurons-bert-en-zh-Hans-layer1.csv")) == 16
-    assert (out / "figures" / "neurons-bert-en-zh-Hans-layer1.svg").stat().st_size > 1000
+    assert said.stdout.startswith("en-zh-Hans, layer 1, mean pooling: ANC ")
+    assert len(pd.read_csv(out / "neurons-bert-mean-en-zh-Hans-layer1.csv")) == 16
+    assert (out / "figures" / "neurons-bert-mean-en-zh-Hans-layer1.svg").stat().st_size > 1000
     said = here("layers", out, "--model", "bert", "--pair", "en,fr")
     assert said.returncode == 0, said.stderr
-    assert (out / "figures" / "layers-bert-en-fr-linear_cka.svg").stat().st_size > 1000
+    assert (out / "figures" / "layers-bert-mean-en-fr-linear_cka.svg").stat().st_size > 1000
     assert len(read(out).layers) == 16
     across = here("layers", out, "--model", "bert", "--other", "gpt2", "--pair", "en,en", "--json")
     assert len(json.loads(across.stdout)) == 16
     assert len(read(out).layers) == 32
-    assert "bert and gpt2" in (out / "figures" / "layers-bert-and-gpt2-en-en-linear_cka.svg").read_text()
+    assert "bert and gpt2" in (out / "figures" / "layers-bert-and-gpt2-mean-en-en-linear_cka.svg").read_text()
     shutil.rmtree(out / "figures")
     (out / "report.html").unlink()
     assert here("report", out).returncode == 0
@@ -107,7 +107,7 @@ def test_results_can_be_asked(here, results, tmp_path):
     assert here("report", out, out, "--out", tmp_path / "both", "--formats", "none").returncode == 0
     refused = here("report", out, "--out", tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "holds something else (both): choose another folder, or --force" in refused.stderr
+    assert "holds something else (both): choose another folder, or force" in refused.stderr
     shutil.rmtree(tmp_path / "both" / "details")
     assert "details is missing" in here("report", tmp_path / "both", "--formats", "none").stderr
 
@@ -279,6 +279,10 @@ def test_a_dry_run_computes_nothing(here, folder, tmp_path):
     done = here("compare", folder / "bert", *TINY, "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "on disk" in done.stdout
+    assert "1 x 2 extractions" in done.stdout
+    told = json.loads(here("compare", folder / "bert", folder / "gpt2", *TINY, "--dry-run", "--json").stdout)
+    assert list(told["models"]) == [str(folder / "bert"), str(folder / "gpt2")]
+    assert told["total"]["bytes"] == sum(2 * each["total"]["bytes"] for each in told["models"].values())
     assert list(tmp_path.glob("*.zarr")) == []
 
 

@@ -24,18 +24,25 @@ from interlingua.analyses.sweep import JACKKNIFED, Cache, model_name
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.extract import extract
 from interlingua.languages import Language
+from interlingua.measures.catalog import find
 from interlingua.measures.papers import paper
 from interlingua.measures.prepare import Preparation
 from interlingua.models import Model, PerLanguage, load_model
 from interlingua.models.load import shown
-from interlingua.report.tables import COLUMNS, CONFIG, DETAILS, RESULTS, SCHEMA, Tables, claimed
+from interlingua.report.tables import (
+    CACHE,
+    COLUMNS,
+    CONFIG,
+    REPRESENTATIONS,
+    RESULTS,
+    SCHEMA,
+    Tables,
+    claimed,
+    config_of,
+    empty,
+    unlike,
+)
 from interlingua.types import ParallelCorpus, Representations
-
-REPRESENTATIONS, CACHE = "representations", "cache"
-# What a run writes into its folder, and `force` takes away.
-OURS = (REPRESENTATIONS, CACHE, DETAILS, "figures", "report.html", CONFIG, f"{RESULTS}.parquet", f"{RESULTS}.csv")
-# What a run may differ in without being another run.
-_MAY_DIFFER = ("versions", "device", "schema")
 
 # A stage of the work, by name -> something to call with (done, total).
 Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
@@ -86,6 +93,10 @@ def survey(
     called with a model's name and the options of loading; `stage` shows progress.
     """
     asked, folder = how or Survey(), Path(out)
+    if isinstance(models, str):
+        raise InputError(f"models are a list: survey([{models!r}], ...)")
+    for measure in asked.measures:
+        find(measure)
     models = _distinct(models)
     if len(corpus.langs) < 2:
         raise InputError(f"{corpus.name} has only {corpus.langs[0]}: a comparison takes at least two languages")
@@ -282,13 +293,10 @@ def _same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:
     """Make the folder that of this run: one that holds the numbers of another is refused, or emptied by `force`."""
     path = folder / CONFIG
     if force:
-        # Only what a run wrote is taken away: a folder that holds none keeps whatever has the same names.
-        for name in OURS if "schema" in _read(path) else ():
-            shutil.rmtree(folder / name, ignore_errors=True)
-            (folder / name).unlink(missing_ok=True)
+        empty(folder)
     elif path.exists():
-        before = _read(path)
-        other = [k for k in config if k not in _MAY_DIFFER and before.get(k) != config[k]]
+        before = config_of(folder)
+        other = unlike(before, config)
         numbers = (folder / f"{RESULTS}.parquet").exists() or any((folder / CACHE).glob("*.json"))
         if other and numbers:
             shown = "; ".join(_unlike(k, before.get(k), config[k]) for k in other[:3])
@@ -301,15 +309,6 @@ def _same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps({"schema": SCHEMA, **config}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     partial.replace(path)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """A configuration; an empty one where there is none that can be read."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, FileNotFoundError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _unlike(key: str, before: Any, now: Any) -> str:

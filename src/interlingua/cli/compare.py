@@ -13,7 +13,7 @@ from interlingua.cli.data import Json, Langs, Split, tags
 from interlingua.cli.extract import blueprints, models_of, needs_models, plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from interlingua.report.tables import Tables
     from interlingua.report.words import Verdict
@@ -33,7 +33,9 @@ def compare(
     rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows of the corpus.", min=0)] = 0,
     source: Annotated[str, typer.Option(help="Compare with this one (English); all: every pair.")] = "",
     measures: Annotated[str, typer.Option(help="Names, or all. See: interlingua explain.")] = DEFAULT,
-    pooling: Annotated[str, typer.Option(help="One or more of mean, first, last, max, weighted, mixed.")] = "mean",
+    pooling: Annotated[
+        str, typer.Option(help="One or more of mean, mean_all, first, last, max, weighted, mixed.")
+    ] = "mean",
     baseline: Annotated[bool, typer.Option("--baseline/--no-baseline", help="A random network beside.")] = True,
     as_published: Annotated[str, typer.Option(help="del2022, muller2021, wu2020: their numbers beside.")] = "",
     leave_out: Annotated[str, typer.Option(help="Sentences that share digits, names or digits,names.")] = "",
@@ -72,21 +74,20 @@ def compare(
     if out is None and not dry_run:
         raise InputError("say where to write with --out results, or ask for the cost with --dry-run")
     needs_models()
-    if as_published:
-        from interlingua.measures.papers import paper
+    from interlingua.measures.papers import paper
 
+    if as_published:
         paper(as_published)
     names, poolings = _measures(measures), _poolings(pooling)
     text = _text(corpus, langs, split, rows, source, leave_out)
     if dry_run:
-        from interlingua.cli.terminal import visible
-
-        for name in models:
-            if not as_json:
-                times = len(poolings) * (2 if baseline else 1)
-                typer.echo(f"{visible(name)}{f', {times} times (poolings, random baseline)' if times > 1 else ''}")
-            how = {"level": "sentence", "truncate": truncate, "autocast": autocast}
-            plan(blueprints(name, stack, revision, trust_remote_code), text, how, device, as_json=as_json)
+        how = {"level": "sentence", "truncate": truncate, "autocast": autocast}
+        # the pooling that a paper used is stored too, of the model alone
+        extra = [paper(as_published).pooling] if as_published and paper(as_published).pooling not in poolings else []
+        times = len(poolings) * (2 if baseline else 1) + len(extra)
+        _cost(
+            models, text, how, times, device, lambda name: blueprints(name, stack, revision, trust_remote_code), as_json
+        )
         return
     from dataclasses import replace
 
@@ -129,6 +130,32 @@ def compare(
     with bar("writing the report"):
         place = publish(tables, folder, formats=figures, title=title)
     show(tables, place, as_json=as_json)
+
+
+def _cost(
+    models: list[str],
+    text: ParallelCorpus,
+    how: dict[str, Any],
+    times: int,
+    device: str,
+    draw: Callable[[str], Any],
+    as_json: bool,
+) -> None:
+    """What extraction would cost, model by model and in all."""
+    from interlingua.cli.extract import told
+    from interlingua.cli.terminal import visible
+
+    found, total = {}, dict.fromkeys(("rows", "flops", "bytes"), 0)
+    for name in models:
+        if not as_json:
+            typer.echo(f"{visible(name)}, once:")
+        found[name] = {**plan(draw(name), text, how, device, as_json=as_json), "times": times}
+        for key in total:
+            total[key] += times * found[name]["total"][key]
+    if as_json:
+        typer.echo(json.dumps({"models": found, "total": total}, indent=2))
+    else:
+        typer.echo(f"{len(models)} x {times} extractions (models; poolings, random baseline): {told(total)}")
 
 
 def _load(name: str, **loading: Any) -> Any:

@@ -87,7 +87,9 @@ def extract(
     _check(how)
     records = _records(corpus, tags(langs), split, rows, level)
     if dry_run:
-        plan(blueprints(model, stack, revision, trust_remote_code), records, how, device, as_json=as_json)
+        facts = plan(blueprints(model, stack, revision, trust_remote_code), records, how, device, as_json=as_json)
+        if as_json:
+            typer.echo(json.dumps(facts, indent=2))
         return
     loading = {
         "stack": stack,
@@ -191,17 +193,17 @@ def by_language(text: str) -> dict[str, str]:
 
 def plan(
     model: Model | PerLanguage, records: Record | list[Record], how: dict[str, Any], device: str, *, as_json: bool
-) -> None:
-    """Print what an extraction would cost."""
+) -> dict[str, Any]:
+    """Print what an extraction would cost, unless it is for a program; the facts."""
     import torch
 
     from interlingua.extract import cost
 
     chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
     found = cost(model, records, device=chosen.partition(":")[0], **how)
+    facts = _plain(found)
     if as_json:
-        typer.echo(json.dumps(_plain(found), indent=2))
-        return
+        return facts
     unit = _unit(how["level"])
     for lang, price in found.items():
         waste = f" ({price.padded / price.tokens - 1:.0%} padding)" if price.padded >= price.tokens > 0 else ""
@@ -209,8 +211,13 @@ def plan(
             f"{lang}: {price.rows:,} {unit}, {price.padded:,} tokens{waste} in {price.batches:,} batches, "
             f"{_flop(price.flops)}, {human(price.bytes)} on disk"
         )
-    total = _plain(found)["total"]
-    typer.echo(f"in all: {total['rows']:,} {unit}, {_flop(total['flops'])}, {human(total['bytes'])} on disk")
+    typer.echo(f"in all: {told(facts['total'], unit)}")
+    return facts
+
+
+def told(total: Mapping[str, Any], unit: str = "sentences") -> str:
+    """A price in words."""
+    return f"{total['rows']:,} {unit}, {_flop(total['flops'])}, {human(total['bytes'])} on disk"
 
 
 def _flop(count: int) -> str:

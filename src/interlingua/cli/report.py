@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 Folders = Annotated[list[Path], typer.Argument(help="Folders that `interlingua compare` wrote.", metavar="DIR...")]
 Folder = Annotated[Path, typer.Argument(help="A folder that `interlingua compare` wrote.", metavar="DIR")]
 ModelName = Annotated[str, typer.Option("--model", help="Which model, where there are several.")]
-PoolingName = Annotated[str, typer.Option("--pooling", help="Which pooling, where there are several.")]
+PoolingName = Annotated[str, typer.Option("--pooling", help="Which pooling; by default the run's first.")]
+# Maps whose values lie closer together than this have no nearest layers.
+ALIKE = 0.01
 PairOf = Annotated[str, typer.Option("--pair", help="Two languages: en,fr. By default the first pair.")]
 
 
@@ -29,7 +31,7 @@ def report(
     out: Annotated[Path | None, typer.Option("--out", help="Where to write; by default the folder itself.")] = None,
     formats: Annotated[str, typer.Option(help="Figures as svg, png, pdf; none for no files.")] = "svg,png",
     title: Annotated[str, typer.Option(help="Of the report.")] = "",
-    force: Annotated[bool, typer.Option("--force", help="Write over another run's report.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace another run or report there.")] = False,
     as_json: Json = False,
 ) -> None:
     """Draw the figures and write the report of a run again, or one report of several runs over the same sentences.
@@ -47,24 +49,10 @@ def report(
         if not (folder / DETAILS).exists():
             typer.echo(f"{folder / DETAILS} is missing: no neurons, sentences or geometry of it are shown", err=True)
     place = out or folders[0]
-    others = [p.name for p in place.iterdir() if p.name != ".lock"] if place.is_dir() else []
-    mine = [folder.resolve() for folder in folders]
-    if others and place.resolve() not in mine and not force and not _same(place, tables):
-        raise InputError(f"{place} holds something else ({others[0]}): choose another folder, or --force")
+    figures = formats_of(formats)
     with claimed(place):
-        place = publish(tables, place, formats=formats_of(formats), title=title)
+        place = publish(tables, place, formats=figures, title=title, force=force)
     show(tables, place, as_json=as_json)
-
-
-def _same(folder: Path, tables: Tables) -> bool:
-    """Whether a folder holds an earlier report of the same runs."""
-    from interlingua.errors import InterlinguaError
-    from interlingua.report.tables import read
-
-    try:
-        return dict(read(folder).config) == dict(tables.config)
-    except InterlinguaError:
-        return False
 
 
 def recommend(folders: Folders, as_json: Json = False) -> None:
@@ -88,7 +76,7 @@ def recommend(folders: Folders, as_json: Json = False) -> None:
 
 def neurons(
     folder: Folder,
-    layer: Annotated[int, typer.Option("--layer", help="By default the one where ANC is highest.")] = -1,
+    layer: Annotated[int, typer.Option("--layer", help="By default the one where ANC is highest.", min=-1)] = -1,
     pair: PairOf = "",
     model: ModelName = "",
     pooling: PoolingName = "",
@@ -128,7 +116,8 @@ def neurons(
     numbers = step.kept(reps.width(source))
     signed = np.asarray(values[at].signed)
     order = sorted(range(len(signed)), key=lambda i: (np.isnan(signed[i]), -abs(np.nan_to_num(signed[i]))))
-    own = file_name(f"neurons-{model_name(reps)}-{source}-{target}-layer{at}")
+    way = str(reps.signature.get("pooling", ""))
+    own = file_name(f"neurons-{model_name(reps)}-{way}-{source}-{target}-layer{at}")
     place = folder / f"{own}.csv"
     lines = ["neuron,correlation", *(f"{numbers[i]},{signed[i]:.6g}" for i in order)]
     place.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -141,7 +130,7 @@ def neurons(
         ends = {name: {numbers[i]: float(signed[i]) for i in some} for name, some in (("most", most), ("least", least))}
         typer.echo(json.dumps({**facts, **ends}, indent=2))
         return
-    typer.echo(f"{source}-{target}, layer {at}: ANC {values[at].value:.3f} over {len(there)} neurons")
+    typer.echo(f"{source}-{target}, layer {at}, {way} pooling: ANC {values[at].value:.3f} over {len(there)} neurons")
     for name, some in (("most shared", most), ("least shared", least)):
         typer.echo(f"{name:>12}: " + ", ".join(f"{numbers[i]} ({signed[i]:+.2f})" for i in some))
     typer.echo(f"all of them: {place}; how they are spread: {figure}")
@@ -192,24 +181,28 @@ def layers(
     with bar("comparing layers") as progress:
         grid = compare_layers(reps, source, target, measure, other=beside, progress=progress)
     name = model_name(reps) + (f" and {model_name(beside)}" if beside is not None else "")
-    known = {"model": name, "pooling": str(reps.signature.get("pooling", "")), "source": source, "target": target}
+    way = str(reps.signature.get("pooling", ""))
+    known = {"model": name, "pooling": way, "source": source, "target": target}
     rows = [
         {**known, "measure": measure, "source_layer": int(i), "target_layer": int(j), "value": float(grid.loc[i, j])}
         for i in grid.index
         for j in grid.columns
     ]
     new = Tables.of({}, layers=rows)
-    figure = file_name(f"layers-{name}-{source}-{target}-{measure}")
+    figure = file_name(f"layers-{name}-{way}-{source}-{target}-{measure}")
     save({figure: layer_matrix(new.layers, measure, name, (source, target))}, folder / FIGURES)
     with claimed(folder):
         publish(with_layers(read(folder), new.layers), folder, formats=())
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    best = {int(i): int(grid.loc[i].idxmax()) for i in grid.index}
-    typer.echo(f"{measure}, {source} by row and {target} by column, of {visible(name)}")
-    typer.echo(grid.to_string(float_format=lambda v: f"{v:.2f}"))
-    typer.echo("nearest layer: " + ", ".join(f"{i}->{j}" for i, j in best.items()))
+    typer.echo(f"{measure}, {source} by row and {target} by column, of {visible(name)} ({way} pooling)")
+    typer.echo(grid.to_string(float_format=lambda v: f"{v:.2f}", na_rep="-"))
+    there = [i for i in grid.index if grid.loc[i].notna().any()]
+    if grid.max().max() - grid.min().min() < ALIKE:
+        typer.echo(f"all are alike: they differ by less than {ALIKE}")
+    elif there:
+        typer.echo("nearest layer: " + ", ".join(f"{i}->{grid.loc[i].idxmax()}" for i in there))
     typer.echo(f"the map is {folder / FIGURES / figure}.svg")
 
 
@@ -228,11 +221,10 @@ def with_layers(tables: Tables, rows: pd.DataFrame) -> Tables:
 
 def stored(folder: Path, model: str, pooling: str) -> Representations:
     """The representations of a model in a folder of results; by default with the pooling that the run named first."""
-    from interlingua.analyses.survey import REPRESENTATIONS
     from interlingua.analyses.sweep import model_name
     from interlingua.errors import InputError, UnknownNameError
     from interlingua.extract import open_store
-    from interlingua.report.tables import read
+    from interlingua.report.tables import REPRESENTATIONS, read
     from interlingua.types import Representations
 
     found: dict[tuple[str, str], Representations] = {}

@@ -42,7 +42,8 @@ def debiased_cka(x: Array, y: Array, *, dtype: str = "float64") -> Similarity:
         value = HSIC₁(X, Y) / √(HSIC₁(X, X) HSIC₁(Y, Y))
 
     1: equal up to rotation, scale and offset. It may be negative, and above 1 in small samples. Undefined, and an
-    error, where the estimate for a side with itself is not positive.
+    error, where the estimate for a side with itself is not positive. It misleads where a few directions of large
+    variance (outlier neurons, the mean of a language) decide it, as they do CKA; only the bias is gone.
 
     Song et al. 2012, equation 5; Kornblith et al. 2019 for the ratio.
     """

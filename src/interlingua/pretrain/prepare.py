@@ -180,7 +180,7 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
         say(f"reading {pair}")
         first, second = _pair(pair)
         both = [parallel(source, first, second) for source in sources]
-        columns = [(lang, chain.from_iterable(corpus[lang] for corpus in both)) for lang in (first, second)]
+        columns = [(lang, [line for corpus in both for line in corpus[lang]]) for lang in (first, second)]
         facts.append(_encoded(folder, pair, "", reading, columns))
     partial = folder / "facts.partial"
     partial.write_text(json.dumps({"key": key, "streams": facts}, indent=1), encoding="utf-8")
@@ -274,9 +274,12 @@ def _key(config: Config, reading: Reading | None) -> str:
     """What the prepared files depend on."""
     used = {"text", "parallel", "tlm", "equal", "lines", "tokens", "anchors", "held_out", "seed", "objective"}
     facts = config.model_dump(mode="json", include=used)
-    # Words alone tell one borrowed vocabulary from another well enough.
-    facts["reading"] = None if reading is None else [reading.size, reading.encode("", ["Interlingua 1990"])]
+    # Two borrowed vocabularies of one size that cut the same words alike are the same.
+    facts["reading"] = None if reading is None else [reading.size, reading.encode(next(iter(config.text)), _PROBE)]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+_PROBE = ("Interlingua 1990: is there a common language?", "Existe-t-il une langue commune ?", "共同 语言 язык")
 
 
 def _kept(folder: Path, key: str) -> bool:

@@ -67,10 +67,14 @@ def _for_model(tables: Tables, rows: pd.DataFrame, measure: str) -> Advice:
     if len(pairs) > 1:
         told = ", ".join(f"{source}-{target} {value:.1%}" for source, target, value in weakest)
         sentences.append(f"Expect least of {told}.")
-        if poor := [f"{source}-{target}" for source, target, value in weakest if value < WEAK]:
-            sentences.append(f"Little will be found for {', '.join(poor)}.")
+        if any(value < WEAK for _, _, value in weakest):
+            sentences.append(f"Below {WEAK:.0%} little will be found.")
     if _beyond(tables, model, str(pooling)) == 0:
-        sentences.insert(0, "No pair is aligned beyond chance or an untrained network: not a model for retrieval.")
+        sentences = [
+            "No pair is aligned beyond chance or an untrained network: not a model for retrieval. Its best would be "
+            f"layer {layer} with {pooling} pooling, where {best['value']:.1%} of sentences find their translation by "
+            f"{measure}."
+        ]
     sentences.append(_as_run(tables))
     sentences.append(_on_preparation(step, gain, bool(len(tables.prepared))))
     return Advice(
@@ -118,4 +122,4 @@ def _on_preparation(step: str, gain: float, tried: bool) -> str:
         return ""
     if step == PLAIN:
         return "Removing the mean or top directions of each language, or standardising neurons, does not help there."
-    return f"With {step}, {gain:.1%} more of sentences find their translation there: do that before searching."
+    return f"With {step}, {100 * gain:.1f} more of a hundred sentences find their translation there: do that first."

@@ -233,7 +233,7 @@ def agreement(
         _marked(scaled, x),
         scaled.mark_line().encode(x, y, colour),
         scaled.mark_point(size=36).encode(x, y, colour, shape, tooltip=tips),
-        _none_left(judged, "No measure moves enough over layers to be drawn here."),
+        _none_left(judged, "No measure moves enough to be drawn."),
     ).add_params(alt.param("marked_layer", value=-1 if layer is None else layer))
     which = f"{model or 'all models'}, {pair_name(*pair) if pair else 'mean over pairs'}"
     said = [f"{which} · {caption(found.assign(notes=None))}", *explained]
@@ -305,16 +305,17 @@ def _geometry_chart(rows: list[dict[str, Any]], quantity: str, *, titled: bool =
     )
     single = measured.transform_aggregate(**{quantity: f"mean({quantity})"}, groupby=["series", "layer"])
     lines = (measured if by else single).mark_line(strokeWidth=1.3, opacity=0.55)
-    # the languages that end highest and lowest are named where they end
-    ends = (
-        measured.transform_joinaggregate(end="max(layer)", groupby=["series"])
-        .transform_filter(f"datum.layer === datum.end && isValid(datum.{quantity})")
-        .transform_joinaggregate(most=f"max({quantity})", least=f"min({quantity})", groupby=["series"])
-        .transform_filter(f"datum.most > datum.least && (datum.{quantity} === datum.most || "
-                          f"datum.{quantity} === datum.least)")
-        .mark_text(align="right", dy=-7, fontSize=10, tooltip=None)
+    # the languages that end highest and lowest are named where they end, above and below
+    last = measured.transform_joinaggregate(end="max(layer)", groupby=["series"]).transform_filter(
+        f"datum.layer === datum.end && isValid(datum.{quantity})"
+    )
+    outer = last.transform_joinaggregate(most=f"max({quantity})", least=f"min({quantity})", groupby=["series"])
+    ends = [
+        outer.transform_filter(f"datum.most > datum.least && datum.{quantity} === datum.{which}")
+        .mark_text(align="right", fontSize=10, tooltip=None, dy=dy)
         .encode(x, y, alt.Text("lang:N"))
-    )  # fmt: skip
+        for which, dy in (("most", -8), ("least", 12))
+    ]
     return alt.layer(
         _marked(base, x),
         lines.encode(x, y, *by, alt.Color("series:N", title="model")),
@@ -322,7 +323,7 @@ def _geometry_chart(rows: list[dict[str, Any]], quantity: str, *, titled: bool =
         untrained.mark_line(strokeDash=[1.5, 3.5], strokeWidth=1.8).encode(
             x, alt.Y(f"mean_{quantity}:Q", title=title), alt.Color("series:N", title="model", legend=None)
         ),
-        *([ends] if by else []),
+        *(ends if by else []),
     ).add_params(alt.param("marked_layer", value=-1))
 
 

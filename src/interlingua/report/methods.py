@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -165,6 +164,8 @@ def _what(tables: Tables) -> str:
     poolings = [p for p in distinct(map(text, values["pooling"])) if p]
     pooled = f", pooled over tokens by {_and(poolings)}" if poolings else ""
     name = f" of the corpus {corpus['name']}" if corpus.get("name") else ""
+    notes = [str(note) for note in corpus.get("notes", [])]
+    name += f" ({'; '.join(notes)})" if notes else ""
     read = f"the same {n:,} parallel sentences{name}" if isinstance(n, int) else f"the same parallel sentences{name}"
     return (
         f"We compared the representations of {_and(langs)} inside {_and(models)} with Interlingua {_version(config)}. "
@@ -194,7 +195,9 @@ def _measures(tables: Tables) -> str:
     for measure in _used(tables):
         words, keys = MEASURES.get(measure, (measure, ()))
         named.append(words + (f" ({'; '.join(WORKS[key][0] for key in keys)})" if keys else ""))
-    return f"Similarity was measured by {_and(named)}." if named else ""
+    paper = str(tables.config.get("as_published") or "")
+    beside = f" Beside stands what the code or text of {WORKS[paper][0]} gives." if paper in WORKS else ""
+    return f"Similarity was measured by {_and(named)}.{beside}" if named else ""
 
 
 def _certainty(tables: Tables) -> str:
@@ -226,14 +229,34 @@ def _tested(tables: Tables) -> str:
 
 
 def _merged(tables: Tables) -> str:
-    """In what the runs of a merged report differ."""
+    """In what the runs of a merged report differ, run by run."""
     differ = tables.config.get("differ")
-    if not isinstance(differ, Mapping) or not differ:
+    if not isinstance(differ, Mapping) or not differ.get("runs"):
         return ""
-    told = "; ".join(
-        f"{key}: {' | '.join(json.dumps(each, ensure_ascii=False) for each in all_)}" for key, all_ in differ.items()
+    told = []
+    for i, run in enumerate(differ["runs"]):
+        own = [f"{key.replace('_', ' ')} {_value(all_[i])}" for key, all_ in differ.items() if key != "runs"]
+        told.append(f"{run} with {'; '.join(own)}")
+    return f"The numbers come from several runs, described here by the first; they differ: {'. '.join(told)}."
+
+
+def _value(value: Any) -> str:
+    """A setting in words: of several, those that were set."""
+    if isinstance(value, Mapping):
+        return (
+            _and([f"{k.replace('_', ' ')} {_value(v)}" for k, v in value.items() if v])
+            if any(value.values())
+            else "none"
+        )
+    if isinstance(value, list):
+        return ", ".join(map(_value, value)) or "none"
+    return (
+        "none"
+        if value in (None, "")
+        else {True: "yes", False: "no"}.get(value, str(value))
+        if isinstance(value, bool)
+        else str(value)
     )
-    return f"The numbers come from several runs, described here by the first; they differ in {told}."
 
 
 def _version(config: Mapping[str, Any]) -> str:

@@ -5,16 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from interlingua.errors import InputError
 from interlingua.report.figures import all_figures, save
 from interlingua.report.page import page
-from interlingua.report.tables import Tables, write
+from interlingua.report.tables import Tables, config_of, empty, unlike, write
 
 PAGE, FIGURES = "report.html", "figures"
 FORMATS = ("svg", "png", "pdf")
 
 
-def publish(tables: Tables, folder: Path, *, formats: Sequence[str] = ("svg", "png"), title: str = "") -> Path:
-    """Everything of a run into its folder; where the page is."""
+def publish(
+    tables: Tables,
+    folder: str | Path,
+    *,
+    formats: Sequence[str] = ("svg", "png"),
+    title: str = "",
+    force: bool = False,
+) -> Path:
+    """Everything of a run into its folder; where the page is.
+
+    A folder that holds something else is refused; with `force`, what another run wrote there is taken away first.
+    """
+    folder = Path(folder)
+    others = sorted(p.name for p in folder.iterdir() if p.name != ".lock") if folder.is_dir() else []
+    before = config_of(folder)
+    if others and (not before or unlike(before, tables.config)):
+        if not force:
+            raise InputError(f"{folder} holds something else ({others[0]}): choose another folder, or force (--force)")
+        empty(folder)
     write(tables, folder)
     if formats:
         save(all_figures(tables), folder / FIGURES, formats)

@@ -7,6 +7,7 @@ sentences, ...) and `config.json` (what was asked for, resolved, and the version
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -107,6 +108,37 @@ def harmless(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+# What a run and its report write into a folder.
+REPRESENTATIONS, CACHE = "representations", "cache"
+OURS = (REPRESENTATIONS, CACHE, DETAILS, "figures", "report.html", CONFIG, f"{RESULTS}.parquet", f"{RESULTS}.csv")
+# What a run may differ in without being another run.
+MAY_DIFFER = ("versions", "device", "schema")
+
+
+def empty(folder: Path) -> None:
+    """Take away what a run wrote; a folder that holds none keeps whatever has the same names."""
+    if "schema" not in config_of(folder):
+        return
+    for name in OURS:
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / name).unlink(missing_ok=True)
+
+
+def config_of(folder: Path) -> dict[str, Any]:
+    """The configuration in a folder; an empty one where there is none that can be read."""
+    try:
+        found = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def unlike(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The keys in which two configurations are those of different runs."""
+    plain = json.loads(json.dumps(now))
+    return [key for key in plain if key not in MAY_DIFFER and before.get(key) != plain[key]]
+
+
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
     """The folder for one writer at a time."""
@@ -181,6 +213,8 @@ def merge(parts: Sequence[Tables]) -> Tables:
         if key not in ("models", "versions", "device")
         and any(p.config.get(key) != parts[0].config.get(key) for p in parts)
     }
+    if differ:
+        differ = {"runs": [", ".join(map(str, part.config.get("models", []))) for part in parts], **differ}
     return Tables(**frames, config={**parts[0].config, "models": distinct, **({"differ": differ} if differ else {})})
 
 

@@ -10,7 +10,7 @@ or without both shuffles and an untrained network, nothing is said.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,8 @@ NOTHING, UNTRAINED = "not above chance", "no more than an untrained network"
 UNJUDGED = "not judged"
 # Above these, cosines and CKA are about something else than meaning.
 ANISOTROPIC, OUTLYING = 0.5, 0.3
+# Average cosine above which cosines are all alike.
+ALIKE = 0.8
 # A curve that moves less than this over layers is called flat.
 FLAT = 0.01
 NAMES = {
@@ -280,11 +282,23 @@ def cautions(tables: Tables) -> tuple[str, ...]:
             for measure, rows in missing.groupby("measure", sort=False)
         )
         found.append(f"Some values do not exist: {what}.")
+    centred = _preparation(tables).get("remove_mean")
     for (model, pooling), rows in _groups(_own(tables.geometry), ("model", "pooling")):
-        found += _geometry(label(tables, model, pooling), rows)
+        found += _geometry(label(tables, model, pooling), rows, centred=bool(centred))
+    differ = tables.config.get("differ")
+    if isinstance(differ, Mapping) and (keys := [k for k in differ if k != "runs"]):
+        found.append(
+            f"These runs were not made alike: they differ in {', '.join(k.replace('_', ' ') for k in keys)} (see "
+            "Methods). Numbers of different runs may not be comparable."
+        )
     if len(own) and not values["baseline"].astype(bool).any():
         found.append("No untrained network stands beside: names and numbers alone make some sentences similar.")
     return tuple(found)
+
+
+def _preparation(tables: Tables) -> Mapping[str, Any]:
+    found = tables.config.get("preparation")
+    return found if isinstance(found, Mapping) else {}
 
 
 def _at(tables: Tables, rows: pd.DataFrame) -> str:
@@ -298,14 +312,16 @@ def _own(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[~frame["baseline"].astype(bool)]
 
 
-def _geometry(name: str, rows: pd.DataFrame) -> Iterator[str]:
+def _geometry(name: str, rows: pd.DataFrame, *, centred: bool) -> Iterator[str]:
     by_layer = rows.groupby("layer")
     narrow = by_layer["anisotropy"].mean()
     if len(high := narrow[narrow > ANISOTROPIC]):
         layers = f"layer{'s' if len(high) > 1 else ''} {_runs([int(v) for v in high.index])}"
+        then = "the mean was removed before measuring" if centred else "look at matching after the mean is removed"
+        alike = "are all alike" if high.max() > ALIKE else "differ less than they seem to"
         yield (
             f"{name}: vectors of {layers} point much the same way (average cosine up to {high.max():.2f}), so cosines "
-            "there are all alike; look at matching after the mean is removed."
+            f"there {alike}; {then}."
         )
     heavy = by_layer["outlier_share"].mean()
     if len(high := heavy[heavy > OUTLYING]):

@@ -25,15 +25,17 @@ const titles = { null: 'shuffled', baseline: 'untrained' };
 
 const table = {
   shownColumns: COLUMNS.filter(([name]) => name !== 'signature' && held(name)),
-  order: [], at: 0, by: null, down: false,
+  order: [], at: 0, by: null, down: false, unknown: '',
 
   // Whether a row has every word: "layer:8" wants that layer and "measure:anc" that measure (of several, any), "notes:few"
   // a note with that in it, and a bare word a model, pooling, language or measure with that in its name.
   wanted() {
     const words = document.getElementById('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
     const exact = new Map(), rest = [], noted = [];
+    this.unknown = '';
     for (const word of words) {
       const [, column, value] = /^(model|pooling|layer|source|target|measure|notes):(.+)$/.exec(word) ?? [];
+      if (!column && /^[a-z]+:/.test(word)) this.unknown = word.slice(0, word.indexOf(':'));
       if (column === 'notes') noted.push(value);
       else if (column) exact.set(column, [...(exact.get(column) ?? []), value]);
       else rest.push(word);
@@ -120,7 +122,7 @@ const table = {
     });
     document.querySelector('#table tbody').replaceChildren(...rows);
     const n = this.order.length;
-    document.getElementById('page-shown').textContent = n ? `${(this.at + 1).toLocaleString('en')} to ${Math.min(n, this.at + PAGE).toLocaleString('en')} of ${n.toLocaleString('en')}` : 'no row has that';
+    document.getElementById('page-shown').textContent = n ? `${(this.at + 1).toLocaleString('en')} to ${Math.min(n, this.at + PAGE).toLocaleString('en')} of ${n.toLocaleString('en')}` : this.unknown ? `no column ${this.unknown}: there are model, pooling, layer, source, target, measure (whole names) and notes` : 'no row has that';
     document.getElementById('before').disabled = this.at === 0;
     document.getElementById('after').disabled = this.at + PAGE >= n;
   },

@@ -1,0 +1,323 @@
+"""Training: resumed to the same bytes, shared by two processes, learnt to near its entropy, parts that stay apart."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+import interlingua as il
+from interlingua.errors import InterlinguaError
+from interlingua.languages import Language
+from interlingua.models import architecture
+from interlingua.pretrain.config import Config, presets, read_config
+from interlingua.pretrain.mixture import generator
+from interlingua.pretrain.objectives import Masked
+from interlingua.pretrain.tokenizers import SPECIAL
+from interlingua.pretrain.train import pretrain
+from interlingua.pretrain.update import Batch, Updater, rate_at
+
+LANGS = ("en", "fr")
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """The built-in corpus as plain text, a file a language."""
+    folder = tmp_path_factory.mktemp("text")
+    corpus = il.parallel("everyday", *LANGS)
+    for lang in LANGS:
+        (folder / f"{lang}.txt").write_text("\n".join(corpus[lang]) + "\n", encoding="utf-8")
+    return {lang: [str(folder / f"{lang}.txt")] for lang in LANGS}
+
+
+def settings(texts, **how):
+    small = {"size": "nano", "text": texts, "held_out": 60, "updates": 12, "batch": 512, "length": 32, "width": 32}
+    return Config(**{**small, "evaluate_every": 6, "checkpoint_every": 4, **how})
+
+
+def weights(folder):
+    network = architecture.AutoModelForMaskedLM.from_pretrained(folder)
+    return network.state_dict()
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(texts, tmp_path):
+    config = settings(texts, dropout=0.1)
+    whole = pretrain(config, tmp_path / "whole", device="cpu")
+    for stop in (5, 8):
+        pretrain(config, tmp_path / "parts", device="cpu", stop_at=stop)
+    again = pretrain(config, tmp_path / "parts", device="cpu")
+    assert (again.updates, again.scores) == (whole.updates, whole.scores)
+    one, two = ((tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("whole", "parts"))
+    assert one == two
+    losses = [json.loads(line)["loss"] for line in (tmp_path / "whole" / "log.jsonl").read_text().splitlines()]
+    parts = [json.loads(line)["loss"] for line in (tmp_path / "parts" / "log.jsonl").read_text().splitlines()]
+    assert parts == losses
+    # a run that is done costs nothing, and another run's folder is refused
+    assert pretrain(config, tmp_path / "whole", device="cpu").updates == 12
+    with pytest.raises(InterlinguaError, match="holds another run \\(rate was 0.002 and is 0.1\\)"):
+        pretrain(settings(texts, dropout=0.1, rate=0.1), tmp_path / "whole", device="cpu")
+
+
+@pytest.mark.parametrize("name", sorted(presets()))
+def test_every_preset_trains_and_can_be_looked_into(texts, tmp_path, name):
+    changes = [f"text.{lang}={files[0]}" for lang, files in texts.items()]
+    changes += ["size=nano", "updates=3", "held_out=60", "batch=512", "length=32", "width=32", "depth=6"]
+    changes += ["evaluate_every=3"]
+    if name == "tlm":
+        changes.append("parallel.en-fr=everyday")
+    if name == "extra-anchors":
+        changes.append("anchors.dictionaries={en-fr: everyday-words}")
+    run = pretrain(read_config(name, changes), tmp_path / "run", device="cpu")
+    assert run.updates == 3
+    assert all(math.isfinite(score.bits) and score.perplexity > 1 for score in run.scores)
+    assert [score.language for score in run.scores] == list(LANGS)
+    model = il.load_model(run.model)
+    assert model.name == "run/model"
+    reps = il.extract(model, il.parallel("everyday", *LANGS)[:50], truncate=True)
+    assert (reps.layers, reps.width("fr")) == (7, 32)
+    if "L1" in name:
+        assert not reps.signature["one_network"]
+        with pytest.raises(InterlinguaError, match="neuron"):
+            il.compare(reps, source="en", measures=("anc",), blocks=5)
+    else:
+        assert reps.signature["one_network"]
+
+
+def test_separate_tokenizers_read_each_language_with_its_own(texts, tmp_path):
+    run = pretrain(settings(texts, tokens={"kind": "prefixed"}, updates=2), tmp_path / "run", device="cpu")
+    model = il.load_model(run.model)
+    english, french = (model.of(Language.parse(lang)).tokenizer for lang in LANGS)
+    special = set(range(len(SPECIAL)))
+    ids = [set(tokenizer("one two table 12")["input_ids"]) for tokenizer in (english, french)]
+    assert (ids[0] & ids[1]) <= special
+    with pytest.raises(InterlinguaError, match="none for de"):
+        il.extract(model, il.parallel("everyday", "en", "de")[:5])
+
+
+def test_translation_is_packed_pair_by_pair(texts, tmp_path):
+    config = settings(texts, tlm=0.5, parallel={"en-fr": ["everyday"]}, updates=2)
+    pretrain(config, tmp_path / "run", device="cpu")
+    both = np.load(tmp_path / "run" / "data" / "en-fr.npy")
+    ends = np.flatnonzero(both == SPECIAL.index("</s>"))
+    assert len(ends) == 2 * 440
+    tokenizer = il.load_model(tmp_path / "run" / "model").tokenizer
+    corpus = il.parallel("everyday", *LANGS)
+    assert tokenizer.decode(both[: ends[0]]) == corpus["en"][0]
+    assert tokenizer.decode(both[ends[0] + 1 : ends[1]]).replace(" ", "") == corpus["fr"][0].replace(" ", "")
+
+
+def planted(tmp_path, line):
+    """Text of two languages, made line by line from 16 letters of each."""
+    rng = np.random.default_rng(0)
+    found = {}
+    for lang, letters in (("en", "abcdefghijklmnop"), ("fr", "qrstuvwxyzäöüéèê")):
+        path = tmp_path / f"{lang}.txt"
+        path.write_text("\n".join(line(letters, rng) for _ in range(600)), encoding="utf-8")
+        found[lang] = [str(path)]
+    return found
+
+
+def learnt(texts, tmp_path, **how):
+    asked = {"size": "nano", "tokens": {"merges": 200}, "updates": 300, "length": 32, "held_out": 60, "rate": 3e-3}
+    config = Config(text=texts, norm="pre", evaluate_every=300, **asked, **how)
+    return pretrain(config, tmp_path / "run", device="cpu").scores
+
+
+def test_gaps_that_their_neighbours_tell_are_filled(tmp_path):
+    """One word a line, again and again: nothing is left to guess."""
+    texts = planted(tmp_path, lambda letters, rng: " ".join([letters[rng.integers(16)]] * 30))
+    for score in learnt(texts, tmp_path):
+        assert score.loss < 0.15, score
+
+
+def test_the_next_word_is_learnt_to_near_its_entropy(tmp_path):
+    """ay always follows ax, and one of 16 such pairs comes next: of 25 tokens a line, 12 are ln 16 and 12 are nothing."""
+
+    def line(letters, rng):
+        return " ".join(f"{letters[i]}x {letters[i]}y" for i in rng.integers(16, size=12))
+
+    floor = 12 * math.log(16) / 25
+    for score in learnt(planted(tmp_path, line), tmp_path, objective="clm"):
+        assert floor - 0.05 < score.loss < floor + 0.3, score
+
+
+def test_everything_separate_equals_two_models_step_by_step(texts):
+    """With nothing shared and a batch of one language, the other language's weights do not move at all."""
+    shape = {"vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "norm": "pre"}
+    own = {"languages": list(LANGS), "separate_embeddings": True, "separate_layers": 2}
+    config = settings(texts, schedule="constant", warmup=0, rate=1e-2, clip=0.5).resolved()
+    torch.manual_seed(0)
+    both = architecture.LabForMaskedLM(architecture.LabEncoderConfig(**shape, **own)).train()
+    alone = {lang: architecture.LabForMaskedLM(architecture.LabEncoderConfig(**shape)).train() for lang in LANGS}
+    for lang, network in alone.items():
+        mine = {k.replace(f".{lang}.", ".shared."): v for k, v in both.state_dict().items() if f".{lang}." in k}
+        network.load_state_dict(mine)
+    ask = Masked(4, np.arange(5, 60), np.arange(60) < 5)
+    together = Updater(both, config, CPU, lambda _: None)
+    apart = {lang: Updater(network, config, CPU, lambda _: None) for lang, network in alone.items()}
+    rng = np.random.default_rng(0)
+    for step in range(12):
+        lang = LANGS[int(rng.integers(2))]
+        asked = ask(rng.integers(5, 60, (4, 16)), generator(0, step))
+        before = {k: v.clone() for k, v in both.state_dict().items()}
+        together(Batch.of(asked, lang), step)
+        apart[lang](Batch.of(asked, None), step)
+        for name, tensor in both.state_dict().items():
+            moved = not torch.equal(tensor, before[name])
+            assert moved <= (f".{lang}." in name), name
+    for lang, network in alone.items():
+        for name, tensor in network.state_dict().items():
+            assert torch.equal(tensor, both.state_dict()[name.replace(".shared.", f".{lang}.")]), name
+
+
+def test_two_processes_share_a_batch_and_give_what_one_gives(texts, tmp_path):
+    config = settings(texts, updates=4)
+    one = pretrain(config, tmp_path / "one", device="cpu")
+    changes = [f"text.{lang}={files[0]}" for lang, files in texts.items()]
+    facts = config.model_dump(mode="json", exclude_unset=True)
+    changes += [f"{key}={facts[key]}" for key in ("size", "held_out", "updates", "batch", "length", "width")]
+    changes += ["evaluate_every=6", "checkpoint_every=4"]
+    command = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--cpu",
+        "--num_processes",
+        "2",
+        "--num_machines",
+        "1",
+    ]
+    command += ["--mixed_precision", "no", "--dynamo_backend", "no", "-m", "interlingua", "pretrain", "default"]
+    command += [part for change in changes for part in ("--set", change)]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path / "two"), "--device", "cpu"],
+        capture_output=True, text=True, check=False, timeout=200, env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    mine, theirs = weights(one.model), weights(tmp_path / "two" / "model")
+    for name, tensor in mine.items():
+        assert torch.allclose(tensor, theirs[name], atol=2e-5), name
+
+
+def test_any_model_is_trained_on(texts, tmp_path):
+    for name, objective in (("bert", "mlm"), ("gpt2", "clm")):
+        import transformers
+
+        kind = transformers.AutoModelForMaskedLM if objective == "mlm" else transformers.AutoModelForCausalLM
+        torch.manual_seed(0)
+        network = kind.from_config(tiny.network(name).config)
+        network.save_pretrained(tmp_path / name)
+        tokenizer = tiny.tokenizer()
+        tokenizer.add_special_tokens({"mask_token": "[MASK]"})
+        tokenizer.save_pretrained(tmp_path / name)
+        config = settings(texts, init=str(tmp_path / name), objective=objective, updates=6, length=16, batch=256)
+        run = pretrain(config, tmp_path / f"{name}-on", device="cpu")
+        again = kind.from_pretrained(run.model)
+        assert type(again) is type(network)
+        moved = [k for k, v in again.state_dict().items() if not torch.equal(v, network.state_dict()[k])]
+        assert len(moved) > 5
+        assert il.load_model(run.model).layers.blocks == tiny.network(name).config.num_hidden_layers
+
+
+def test_weights_alone_go_on_with_a_fresh_optimiser(texts, tmp_path):
+    first = pretrain(settings(texts, updates=6), tmp_path / "first", device="cpu")
+    second = pretrain(
+        settings(texts, updates=1, rate=1e-9, warmup=0, init=str(first.model)), tmp_path / "second", device="cpu"
+    )
+    for name, tensor in weights(first.model).items():
+        assert torch.allclose(tensor, weights(second.model)[name], atol=1e-6), name
+    assert second.scores[0].loss == pytest.approx(first.scores[0].loss, rel=1e-4)
+
+
+def test_the_best_model_is_kept_and_the_stock_one_written(texts, tmp_path):
+    run = pretrain(
+        settings(texts, updates=8, select="fr", evaluate_every=2, stock=True), tmp_path / "run", device="cpu"
+    )
+    assert json.loads((run.model / "config.json").read_text())["model_type"] == "xlm-roberta"
+    lines = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    best = min(score["perplexity"] for line in lines for score in line["scores"] if score["language"] == "fr")
+    assert best > 1
+    assert (tmp_path / "run" / "best" / "model.safetensors").exists()
+    assert any((tmp_path / "run" / "tensorboard").iterdir())
+    assert il.load_model(run.model).limit == 32
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ("constant", {0: 0.1, 9: 1.0, 50: 1.0, 99: 1.0}),
+        ("linear", {0: 0.1, 9: 1.0, 55: 0.5, 99: 1 / 90}),
+        ("cosine", {9: 1.0, 55: 0.5, 99: 0.0003}),
+        ("inverse_sqrt", {9: 1.0, 39: 0.5, 89: 1 / 3}),
+        ("wsd", {9: 1.0, 79: 1.0, 90: 0.5, 99: 0.05}),
+    ],
+)
+def test_rates(texts, schedule, expected):
+    config = settings(texts, schedule=schedule, rate=1.0, warmup=10, updates=100, decay=0.2).resolved()
+    for update, rate in expected.items():
+        assert rate_at(update, config) == pytest.approx(rate, abs=2e-4), update
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["sise=mini"], "unknown setting 'sise': did you mean size"),
+        (["tokens.kinds=joint"], "unknown setting 'kinds': did you mean kind"),
+        (["size=huge"], "size: Input should be"),
+        (["updates"], "'updates' is no setting: write key=value"),
+        (["tlm=0.5"], "tlm is for objective mlm, and needs parallel text"),
+        (["select=de"], "select is 'de', which is none of the languages"),
+        (["separate_layers=1", "objective=span"], "an encoder-decoder has no parts"),
+        (["size.width=3", "size=nano"], None),
+    ],
+)
+def test_settings_that_cannot_be(texts, changes, message):
+    given = [f"text.en={texts['en'][0]}", *changes]
+    if message is None:
+        read_config("default", ["size=nano"])
+        return
+    with pytest.raises(InterlinguaError, match=message):
+        read_config("default", given)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"batch": 100}, "a batch of 100 tokens cannot be cut into sequences of 32"),
+        ({"separate_layers": 5}, "separate_layers is 5, and there are 2 layers"),
+        ({"held_out": 300}, "en has 440 lines, and 300 are held out"),
+        ({"text": {}}, "there is no text"),
+        ({"text": {"en": ["nowhere.txt"]}}, "nowhere"),
+        ({"init": "no/such/model"}, "cannot be loaded"),
+    ],
+)
+def test_runs_that_cannot_start(texts, tmp_path, how, message):
+    with pytest.raises(InterlinguaError, match=message):
+        pretrain(settings(texts, **how), tmp_path / "run", device="cpu")
+
+
+def test_the_command_line(here, texts, tmp_path):
+    listed = here("pretrain")
+    assert all(name in listed.stdout for name in presets())
+    shown = here("pretrain", "sep-emb", "--set", f"text.en={texts['en'][0]}", "--dry-run")
+    assert "separate_embeddings: true" in shown.stdout
+    assert "random_words: language" in shown.stdout
+    given = [part for lang, files in texts.items() for part in ("--set", f"text.{lang}={files[0]}")]
+    given += ["--set", "size=nano", "--set", "updates=4", "--set", "held_out=60", "--device", "cpu"]
+    assert "say where to write with --out" in here("pretrain", "default", *given).stderr
+    done = here("pretrain", "default", *given, "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == f"4 updates; the model is {tmp_path / 'run' / 'model'}"
+    assert "held out: en " in done.stderr
+    again = json.loads(here("pretrain", "default", *given, "--out", tmp_path / "run", "--json").stdout)
+    assert again["updates"] == 4
+    config = tmp_path / "own.yaml"
+    config.write_text("preset: default\nsize: nano\nupdates: [\n")
+    assert "own.yaml:" in here("pretrain", config, "--out", tmp_path / "x").stderr
+    assert "unknown preset, and no file 'defautl': did you mean default" in here("pretrain", "defautl").stderr
