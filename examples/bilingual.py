@@ -1,10 +1,10 @@
 """Train a small bilingual model without parallel text, and look for the common language inside it.
 
-    python examples/bilingual.py fr --text mono --corpus ntrex --seed 0 --out runs
+    python examples/bilingual.py                                                  # a minute of nothing much, offline
+    python examples/bilingual.py fr --size mini --text mono --corpus ntrex --out runs   # the real thing, on a GPU
 
-Needs text of English and of the other language (data sets by name, or files), a GPU for anything beyond `--size nano`,
-and parallel sentences to look with. Prints how many sentences find their translation at each layer, of the model and
-of its untrained twin, as they are and with the mean of each language removed.
+Text and parallel sentences are data sets by name, or files. Prints how many sentences find their translation at each
+layer, of the model and of its untrained twin, as they are and with the mean of each language removed.
 """
 
 import argparse
@@ -18,11 +18,11 @@ from interlingua.pretrain.train import pretrain
 from interlingua.report.tables import write
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("language")
+parser.add_argument("language", nargs="?", default="fr")
 parser.add_argument("--preset", default="default")
-parser.add_argument("--size", default="mini")
-parser.add_argument("--text", default="mono", help="a data set, or files as en.txt,fr.txt")
-parser.add_argument("--corpus", default="ntrex")
+parser.add_argument("--size", default="nano")
+parser.add_argument("--text", default="everyday", help="a data set, or files as en.txt,fr.txt")
+parser.add_argument("--corpus", default="everyday")
 parser.add_argument("--seed", type=int, default=0)
 parser.add_argument("--set", action="append", default=[])
 parser.add_argument("--out", type=Path, default=Path("runs"))
@@ -31,7 +31,7 @@ asked = parser.parse_args()
 langs = ("en", asked.language)
 files = asked.text.split(",") if "," in asked.text else [asked.text, asked.text]
 texts = [f"text.{lang}={source}" for lang, source in zip(langs, files, strict=True)]
-config = read_config(asked.preset, [f"size={asked.size}", f"seed={asked.seed}", *texts, *asked.set])
+config = read_config(asked.preset, [f"size={asked.size}", f"seed={asked.seed}", "held_out=100", *texts, *asked.set])
 name = f"en-{asked.language}-{asked.preset}-{asked.seed}"
 
 

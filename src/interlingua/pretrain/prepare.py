@@ -15,8 +15,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from interlingua.corpora.loading import dictionary, parallel, text
+from interlingua.corpora.dataset import Kind
+from interlingua.corpora.loading import dictionary, own_path, parallel, text
+from interlingua.corpora.places import find
 from interlingua.errors import InputError
+from interlingua.languages import Language
 from interlingua.pretrain.anchors import code_switch
 from interlingua.pretrain.config import Config
 from interlingua.pretrain.mixture import Array, Stream, generator
@@ -193,7 +196,7 @@ class _Lines:
 
     def __init__(self, lang: str, sources: Sequence[str], config: Config) -> None:
         self._held_out = config.held_out
-        each = (text(source, lang) for source in sources)
+        each = (_source(source, lang) for source in sources)
         self._lines = list(islice(chain.from_iterable(each), config.lines or None))
         if len(self._lines) < 4 * config.held_out:
             raise InputError(
@@ -226,6 +229,13 @@ class _Lines:
         """As many of them as a vocabulary needs."""
         step = max(1, len(self._lines) // LEARNT_FROM)
         return islice(self.training(), 0, None, step)
+
+
+def _source(source: str, lang: str) -> Iterable[str]:
+    """The lines of a source: plain text, or one side of parallel text."""
+    if own_path(source) is None and find(source)[0].kind == Kind.PARALLEL:
+        return parallel(source, lang)[Language.parse(lang)]
+    return text(source, lang)
 
 
 def _switched(config: Config, lang: str) -> Callable[[Iterable[str]], Iterable[str]]:
