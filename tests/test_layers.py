@@ -10,6 +10,7 @@ import interlingua
 ORDER = [
     "__init__",
     "errors",
+    "folders",
     "languages",
     "types",
     "corpora",

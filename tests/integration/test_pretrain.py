@@ -13,6 +13,7 @@ import torch
 
 import interlingua as il
 from interlingua.errors import InterlinguaError
+from interlingua.folders import claimed
 from interlingua.languages import Language
 from interlingua.models import architecture
 from interlingua.pretrain.config import Config, presets, read_config
@@ -62,6 +63,53 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(texts, tmp_path):
     assert pretrain(config, tmp_path / "whole", device="cpu").updates == 12
     with pytest.raises(InterlinguaError, match="holds another run \\(rate was 0.002 and is 0.1\\)"):
         pretrain(settings(texts, dropout=0.1, rate=0.1), tmp_path / "whole", device="cpu")
+
+
+def test_an_interruption_between_updates_loses_nothing(texts, tmp_path):
+    config = settings(texts, updates=12, checkpoint_every=100, evaluate_every=12)
+    whole = pretrain(config, tmp_path / "whole", device="cpu")
+
+    class StopError(BaseException):
+        pass
+
+    def stop(line):
+        if line.update == 7:
+            raise StopError
+
+    with pytest.raises(StopError):
+        pretrain(config, tmp_path / "part", device="cpu", progress=stop)
+    assert torch.load(tmp_path / "part" / "checkpoint.pt", weights_only=True)["update"] == 7
+    again = pretrain(config, tmp_path / "part", device="cpu")
+    assert again.scores == whole.scores
+
+
+def test_one_run_a_folder_at_a_time(texts, tmp_path):
+    with claimed(tmp_path / "run"), pytest.raises(InterlinguaError, match="another run is writing to"):
+        pretrain(settings(texts), tmp_path / "run", device="cpu")
+
+
+def test_what_languages_share_is_told(texts, tmp_path):
+    for kind, check in (("prefixed", lambda n: n == 0), ("joint", lambda n: n > 50)):
+        said = []
+        config = settings(texts, tokens={"kind": kind, "merges": 400})
+        run = pretrain(config, tmp_path / kind, device="cpu", prepare_only=True, say=said.append)
+        (row,) = json.loads((run.folder / "data" / "overlap.json").read_text())
+        assert check(row["shared_types"])
+        assert any(line.startswith(f"en and fr share {row['shared_types']} of ") for line in said)
+        assert not run.model.exists()
+
+
+def test_languages_are_called_as_elsewhere(tmp_path, texts):
+    corpus = il.parallel("everyday", "zh")
+    (tmp_path / "zh.txt").write_text("\n".join(corpus["zh"]), encoding="utf-8")
+    text = {"zh-CN": [str(tmp_path / "zh.txt")], "en": texts["en"], "en@2": texts["en"]}
+    config = settings(text, separate_embeddings=True, updates=2, length=16, select="zh")
+    run = pretrain(config, tmp_path / "run", device="cpu")
+    assert [score.language for score in run.scores] == ["zh-Hans", "en", "en@2"]
+    reps = il.extract(il.load_model(run.model), il.parallel("everyday", "en", "zh")[:20], truncate=True)
+    assert [str(lang) for lang in reps.langs] == ["en", "zh-Hans"]
+    with pytest.raises(InterlinguaError, match="a language is named twice: zh, zh-CN"):
+        settings({"zh": ["a"], "zh-CN": ["b"]}).resolved()
 
 
 @pytest.mark.parametrize("name", sorted(presets()))

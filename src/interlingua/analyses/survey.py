@@ -23,6 +23,7 @@ from interlingua.analyses.details import details
 from interlingua.analyses.sweep import JACKKNIFED, Cache, model_name
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.extract import extract
+from interlingua.folders import claimed
 from interlingua.languages import Language
 from interlingua.measures.catalog import find
 from interlingua.measures.papers import paper
@@ -37,7 +38,6 @@ from interlingua.report.tables import (
     RESULTS,
     SCHEMA,
     Tables,
-    claimed,
     config_of,
     empty,
     unlike,

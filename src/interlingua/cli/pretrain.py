@@ -27,6 +27,7 @@ def pretrain(
     out: Annotated[Path | None, typer.Option("--out", help="The run's folder, new or to go on with.")] = None,
     device: Annotated[str, typer.Option(help="cpu; by default a GPU where there is one.")] = "",
     stop_at: Annotated[int, typer.Option(help="Stop after so many updates, to go on another time.", min=0)] = 0,
+    prepare: Annotated[bool, typer.Option("--prepare", help="Only learn the vocabulary and encode the text.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace another run in the folder.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the settings in full and stop.")] = False,
     as_json: Json = False,
@@ -58,9 +59,21 @@ def pretrain(
     from interlingua.pretrain.train import pretrain as train
 
     watch = Watch(stop_at or settings.resolved().updates)
-    run = train(settings, out, device=device, force=force, stop_at=stop_at, say=watch.say, progress=watch)
+    run = train(
+        settings,
+        out,
+        device=device,
+        force=force,
+        stop_at=stop_at,
+        prepare_only=prepare,
+        say=watch.say,
+        progress=watch,
+    )
     watch.clear()
-    _told(run, as_json=as_json)
+    if run.main and prepare:
+        typer.echo(f"what it reads is in {run.folder / 'data'}")
+    elif run.main:
+        _told(run, as_json=as_json)
 
 
 class Watch:

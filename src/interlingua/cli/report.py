@@ -39,8 +39,9 @@ def report(
     Example: interlingua report results-a results-b --out both
     """
     from interlingua.errors import InputError
+    from interlingua.folders import claimed
     from interlingua.report.publish import publish
-    from interlingua.report.tables import DETAILS, claimed, merge, read
+    from interlingua.report.tables import DETAILS, merge, read
 
     if len(folders) > 1 and out is None:
         raise InputError("say where the merged report goes with --out")
@@ -171,9 +172,10 @@ def layers(
     from interlingua.analyses.sweep import model_name
     from interlingua.cli.progress import bar
     from interlingua.cli.terminal import visible
+    from interlingua.folders import claimed
     from interlingua.report.figures import file_name, layer_matrix, save
     from interlingua.report.publish import FIGURES, publish
-    from interlingua.report.tables import Tables, claimed, read
+    from interlingua.report.tables import Tables, read
 
     reps = stored(folder, model, pooling)
     beside = stored(folder, other, pooling) if other else None

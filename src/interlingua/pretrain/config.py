@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from interlingua.errors import FormatError, InputError, MissingExtraError, UnknownNameError
+from interlingua.languages import Language
 
 try:
     import yaml
@@ -122,7 +123,7 @@ class Config(_Settings):
                 raise ValueError("parts of a language's own are for networks of ours: leave out init or separate_*")
         if self.tlm and (self.objective != "mlm" or not self.parallel):
             raise ValueError("tlm is for objective mlm, and needs parallel text: parallel: {en-fr: [NAME]}")
-        if self.select and self.select not in self.text:
+        if self.select and tag(self.select) not in map(tag, self.text):
             raise ValueError(f"select is {self.select!r}, which is none of the languages of text")
         return self
 
@@ -140,6 +141,10 @@ class Config(_Settings):
         if not self.random_words:
             # As the paper: words of all languages, but within one where languages have parts of their own.
             found["random_words"] = "language" if self.separate_embeddings or self.separate_layers else "all"
+        found["text"] = {tag(name): sources for name, sources in self.text.items()}
+        if len(found["text"]) < len(self.text):
+            raise InputError(f"a language is named twice: {', '.join(self.text)} (a second one is en@2)")
+        found["select"] = tag(self.select) if self.select else ""
         made = self.model_copy(update=found)
         if made.batch % made.length:
             raise InputError(f"a batch of {made.batch} tokens cannot be cut into sequences of {made.length}")
@@ -148,6 +153,12 @@ class Config(_Settings):
         if made.separate_layers > made.depth:
             raise InputError(f"separate_layers is {made.separate_layers}, and there are {made.depth} layers")
         return made
+
+
+def tag(name: str) -> str:
+    """A language's tag as the rest of the package writes it; what stands behind @ (en@2, a second English) is kept."""
+    language, sign, which = name.partition("@")
+    return f"{Language.parse(language)}{sign}{which}"
 
 
 def presets() -> dict[str, str]:

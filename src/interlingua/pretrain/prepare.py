@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -21,9 +23,9 @@ from interlingua.corpora.places import find
 from interlingua.errors import InputError
 from interlingua.languages import Language
 from interlingua.pretrain.anchors import code_switch
-from interlingua.pretrain.config import Config
+from interlingua.pretrain.config import Config, tag
 from interlingua.pretrain.mixture import Array, Stream, generator
-from interlingua.pretrain.tokenizers import SPECIAL, Vocabulary, open_vocabulary, save, train
+from interlingua.pretrain.tokenizers import SPECIAL, Vocabulary, open_vocabulary, save, shared, train
 
 # Sentinels of a vocabulary for span corruption; lines encoded at a time; most lines a vocabulary is learnt from.
 SENTINELS, AT_ONCE, LEARNT_FROM = 64, 4000, 200_000
@@ -185,6 +187,11 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
         both = [parallel(source, first, second) for source in sources]
         columns = [(lang, [line for corpus in both for line in corpus[lang]]) for lang in (first, second)]
         facts.append(_encoded(folder, pair, "", reading, columns))
+    for row in _overlap(folder, list(texts), reading):
+        say(
+            f"{row['left']} and {row['right']} share {row['shared_types']:,} of {row['left_types']:,} and "
+            f"{row['right_types']:,} types, {row['left_shared']:.0%} and {row['right_shared']:.0%} of running tokens"
+        )
     partial = folder / "facts.partial"
     partial.write_text(json.dumps({"key": key, "streams": facts}, indent=1), encoding="utf-8")
     partial.replace(folder / "facts.json")
@@ -233,9 +240,10 @@ class _Lines:
 
 def _source(source: str, lang: str) -> Iterable[str]:
     """The lines of a source: plain text, or one side of parallel text."""
+    spoken = lang.partition("@")[0]
     if own_path(source) is None and find(source)[0].kind == Kind.PARALLEL:
-        return parallel(source, lang)[Language.parse(lang)]
-    return text(source, lang)
+        return parallel(source, spoken)[Language.parse(spoken)]
+    return text(source, spoken)
 
 
 def _switched(config: Config, lang: str) -> Callable[[Iterable[str]], Iterable[str]]:
@@ -259,25 +267,39 @@ def _pair(name: str) -> tuple[str, str]:
     first, sign, second = name.partition("-")
     if not sign or not first or not second:
         raise InputError(f"{name!r} is no pair of languages: write it like en-fr")
-    return first, second
+    return tag(first), tag(second)
 
 
 def _encoded(
     folder: Path, name: str, lang: str, reading: Reading, columns: Sequence[tuple[str, Iterable[str]]]
 ) -> dict[str, Any]:
     """Write the tokens of some columns of text, row after row, each sentence with its end."""
-    parts: list[Array] = []
+    found = array("I")
     sentences = characters = 0
-    dtype = np.uint16 if reading.size <= 2**16 else np.uint32
     readers = [(tag, iter(lines)) for tag, lines in columns]
     while any(batch := [list(islice(lines, AT_ONCE)) for _, lines in readers]):
         tokens = [reading.encode(tag, lines) for (tag, _), lines in zip(readers, batch, strict=True)]
         for row in zip(*tokens, strict=True):
-            parts += [np.array([*ids, reading.end], dtype) for ids in row]
+            for ids in row:
+                found.extend(ids)
+                found.append(reading.end)
         sentences += len(batch[0])
         characters += sum(len(line) for lines in batch for line in lines)
-    np.save(folder / f"{name}.npy", np.concatenate(parts) if parts else np.zeros(0, dtype))
+    dtype = np.uint16 if reading.size <= 2**16 else np.uint32
+    np.save(folder / f"{name}.npy", np.array(found, dtype))
     return {"name": name, "language": lang, "sentences": sentences, "characters": characters}
+
+
+def _overlap(folder: Path, langs: Sequence[str], reading: Reading) -> list[dict[str, Any]]:
+    """What languages share of the vocabulary, over all of their text; also written beside it."""
+    counts = {}
+    for lang in langs:
+        used = np.bincount(np.load(folder / f"{lang}.npy"), minlength=reading.size)
+        words = reading.words(lang)
+        counts[lang] = Counter({int(i): int(used[i]) for i in words if used[i]})
+    rows = shared(counts)
+    (folder / "overlap.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    return rows
 
 
 def _key(config: Config, reading: Reading | None) -> str:

@@ -145,8 +145,8 @@ def _check(texts: Texts, *, kind: str, merges: int, model: str, sentinels: int, 
     if not texts:
         raise InputError("no texts to learn a vocabulary from: give {language: function that gives its sentences}")
     for lang in texts:
-        if not re.fullmatch(r"[\w'-]+", lang):
-            raise InputError(f"{lang!r} cannot name a language of a vocabulary: letters, digits, - and _ can")
+        if not re.fullmatch(r"[\w'@-]+", lang):
+            raise InputError(f"{lang!r} cannot name a language of a vocabulary: letters, digits, -, _ and @ can")
     if merges < len(texts):
         raise InputError(f"{merges} merges for {len(texts)} languages: at least one each is needed")
     if sentinels < 0:
@@ -336,7 +336,11 @@ def overlap(vocabulary: Vocabulary, texts: Texts) -> list[dict[str, Any]]:
     `left_tokens` and `right_tokens`, running tokens; `left_shared` and `right_shared`, the share of a language's
     running tokens whose id the other uses too (None where it has none). 0 is what a prefixed vocabulary gives.
     """
-    counts = {lang: _usage(vocabulary, lang, text()) for lang, text in texts.items()}
+    return shared({lang: _usage(vocabulary, lang, text()) for lang, text in texts.items()})
+
+
+def shared(counts: Mapping[str, Counter[int]]) -> list[dict[str, Any]]:
+    """`overlap` from how often each language uses each token."""
     rows: list[dict[str, Any]] = []
     for left, right in combinations(counts, 2):
         both = counts[left].keys() & counts[right].keys()

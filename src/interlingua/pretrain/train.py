@@ -24,6 +24,7 @@ from torch import Tensor
 
 from interlingua import __version__
 from interlingua.errors import InputError, MissingExtraError
+from interlingua.folders import claimed
 from interlingua.models import architecture
 from interlingua.models.export import to_stock
 from interlingua.models.load import seeded
@@ -69,6 +70,8 @@ class Run:
     loss: float
     scores: tuple[Score, ...]
     updates_per_second: float = field(compare=False, default=0.0)
+    # of several processes, the one that writes
+    main: bool = True
 
     @property
     def model(self) -> Path:
@@ -83,25 +86,30 @@ def pretrain(
     device: str = "",
     force: bool = False,
     stop_at: int = 0,
+    prepare_only: bool = False,
     say: Callable[[str], None] = lambda _: None,
     progress: Progress = lambda _: None,
 ) -> Run:
     """Train a model as the settings say, or go on with a run that was interrupted.
 
-    `stop_at` ends early, with a checkpoint and a model, for a run that is to go on elsewhere or later.
+    `stop_at` ends early, with a checkpoint and a model, for a run that is to go on elsewhere or later; `prepare_only`
+    ends before training, with the vocabulary and the tokens in the folder.
     """
     config = config.resolved()
     place = _places(device)
     folder = _folder(Path(out), config, force=force, alone=place.is_main_process)
-    place.wait_for_everyone()
-    network, reading = _start(config)
-    if place.is_main_process:
-        prepare(config, folder, reading, say)
-    place.wait_for_everyone()
-    prepared = prepare(config, folder, reading)
-    if network is None:
-        network = build(config, prepared.reading)
-    return Training(config, folder, prepared, network, place).run(stop_at or config.updates, say, progress)
+    with claimed(folder) if place.is_main_process else nullcontext():
+        place.wait_for_everyone()
+        network, reading = _start(config)
+        if place.is_main_process:
+            prepare(config, folder, reading, say)
+        place.wait_for_everyone()
+        if prepare_only:
+            return Run(folder, 0, float("nan"), (), main=place.is_main_process)
+        prepared = prepare(config, folder, reading)
+        if network is None:
+            network = build(config, prepared.reading)
+        return Training(config, folder, prepared, network, place).run(stop_at or config.updates, say, progress)
 
 
 def build(config: Config, reading: Reading) -> Any:
@@ -186,7 +194,7 @@ class Training:
             )
         self.update = Updater(self.network, config, self.device, self._reduce)
         self.update.graphs = self.update.graphs and place.num_processes == 1
-        self.done, self.best = 0, float("inf")
+        self.done, self.best, self.whole = 0, float("inf"), False
         self._resume()
 
     def run(self, last: int, say: Callable[[str], None], progress: Progress) -> Run:
@@ -197,30 +205,38 @@ class Training:
         loss, first, started = float("nan"), self.done, time.monotonic()
         mark, marked = started, self.done
         self.update.total.zero_()
-        with _Log(self.folder, say, progress) if main else nullcontext(lambda _: None) as log:
-            for number, batch in self._batches(self.done, last):
-                self.update(batch, number)
-                self.done = number + 1
-                due = self.done == last or self.done % config.evaluate_every == 0
-                if due or self.done % every == 0:
-                    loss = float(self.update.total) / (self.done - marked)
-                    self.update.total.zero_()
-                    if not math.isfinite(loss):
-                        raise InputError(f"the loss is not finite at update {self.done}: take a lower rate")
-                    now = time.monotonic()
-                    speed = (self.done - marked) / max(now - mark, 1e-9)
-                    left = (last - self.done) * (now - started) / max(self.done - first, 1)
-                    scores = self._evaluate() if due else ()
-                    log(Line(self.done, loss, rate_at(number, config), speed, speed * config.batch, left, scores))
-                    mark, marked = time.monotonic(), self.done
-                if self.done == last or self.done % config.checkpoint_every == 0:
-                    self._checkpoint()
+        try:
+            with _Log(self.folder, say, progress) if main else nullcontext(lambda _: None) as log:
+                for number, batch in self._batches(self.done, last):
+                    self.whole = False
+                    self.update(batch, number)
+                    self.done, self.whole = number + 1, True
+                    due = self.done == last or self.done % config.evaluate_every == 0
+                    if due or self.done % every == 0:
+                        loss = float(self.update.total) / (self.done - marked)
+                        self.update.total.zero_()
+                        if not math.isfinite(loss):
+                            self.whole = False
+                            raise InputError(f"the loss is not finite at update {self.done}: take a lower rate")
+                        now = time.monotonic()
+                        speed = (self.done - marked) / max(now - mark, 1e-9)
+                        left = (last - self.done) * (now - started) / max(self.done - first, 1)
+                        scores = self._evaluate() if due else ()
+                        log(Line(self.done, loss, rate_at(number, config), speed, speed * config.batch, left, scores))
+                        mark, marked = time.monotonic(), self.done
+                    if self.done == last or self.done % config.checkpoint_every == 0:
+                        self._checkpoint()
+        except BaseException:
+            # Interrupted between two updates, nothing is lost; inside one, what came after the last checkpoint.
+            if self.whole and self.place.num_processes == 1:
+                self._checkpoint()
+            raise
         overall = (self.done - first) / max(time.monotonic() - started, 1e-9)
         scores = scores or self._evaluate()
         if main:
             self._save(self.folder / "model")
         self.place.wait_for_everyone()
-        return Run(self.folder, self.done, loss, scores, overall)
+        return Run(self.folder, self.done, loss, scores, overall, main)
 
     def _evaluate(self) -> tuple[Score, ...]:
         held = self.prepared.held
@@ -301,7 +317,15 @@ class Training:
             "cuda": torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None,
         }
         partial = self.folder / "checkpoint.partial"
-        torch.save(state, partial)
+        try:
+            torch.save(state, partial)
+        except (OSError, RuntimeError) as error:
+            partial.unlink(missing_ok=True)
+            self.whole = False
+            raise InputError(
+                f"the checkpoint cannot be written to {self.folder} ({str(error).splitlines()[0][:80]}): free some "
+                "space and run it again"
+            ) from error
         partial.replace(self.folder / "checkpoint.pt")
 
     def _resume(self) -> None:
@@ -363,7 +387,7 @@ def _folder(out: Path, config: Config, *, force: bool, alone: bool) -> Path:
             if other:
                 told = "; ".join(f"{k} was {before.get(k)} and is {now[k]}" for k in other[:3])
                 raise InputError(f"{out} holds another run ({told}): choose another folder, or --force to replace it")
-        elif out.exists() and any(out.iterdir()):
+        elif out.exists() and any(p.name != ".lock" for p in out.iterdir()):
             raise InputError(f"{out} is not empty and holds no run: choose another folder")
         out.mkdir(parents=True, exist_ok=True)
         write_config(config, path)

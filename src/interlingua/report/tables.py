@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,23 +136,6 @@ def unlike(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The keys in which two configurations are those of different runs."""
     plain = json.loads(json.dumps(now))
     return [key for key in plain if key not in MAY_DIFFER and before.get(key) != plain[key]]
-
-
-@contextmanager
-def claimed(folder: Path) -> Iterator[None]:
-    """The folder for one writer at a time."""
-    from filelock import FileLock, Timeout
-
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise InputError(f"another run is writing to {folder}: wait for it, or choose another folder") from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def read(folder: Path) -> Tables:
