@@ -24,7 +24,8 @@ from interlingua.pretrain.config import Config
 from interlingua.pretrain.mixture import Mixture, Stream, generator
 from interlingua.pretrain.objectives import Masked
 from interlingua.pretrain.prepare import Prepared
-from interlingua.pretrain.train import Training, build
+from interlingua.pretrain.train import build
+from interlingua.pretrain.training import Training
 
 WARM = 60
 

@@ -3,7 +3,7 @@
 python examples/demo_models.py demo-models
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import torch
@@ -47,4 +47,6 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     hf.utils.logging.disable_progress_bar()
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "demo-models"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("demo-models"))
+    main(parser.parse_args().folder)

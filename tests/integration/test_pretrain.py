@@ -19,7 +19,7 @@ from interlingua.models import architecture
 from interlingua.pretrain.config import Config, presets, read_config
 from interlingua.pretrain.mixture import generator
 from interlingua.pretrain.objectives import Masked
-from interlingua.pretrain.tokenizers import SPECIAL
+from interlingua.pretrain.subwords import SPECIAL
 from interlingua.pretrain.train import pretrain
 from interlingua.pretrain.update import Batch, Updater, rate_at
 

@@ -14,7 +14,8 @@ from interlingua.cli.data import Json
 from interlingua.cli.progress import EVERY
 
 if TYPE_CHECKING:
-    from interlingua.pretrain.train import Line, Run
+    from interlingua.pretrain.log import Line
+    from interlingua.pretrain.training import Run
 
 
 def pretrain(

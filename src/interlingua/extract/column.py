@@ -90,19 +90,19 @@ class Reading:
 
 def complain(columns: Iterable[Column], chunk: int = 2048) -> None:
     """An error that counts, in every language, the sentences that cannot be read."""
-    problems = []
+    problems: list[str] = []
+    hints: dict[str, None] = {}
     for column in columns:
         found = [(first, column.read(first, first + chunk).faults) for first in range(0, len(column), chunk)]
         empty, long = (np.concatenate([first + 1 + bad[kind] for first, bad in found]) for kind in (0, 1))
         name = column.model.name
         if len(empty):
-            problems.append(
-                f"{column.lang}: {_rows(empty)} without any token for {name}: remove or fill them everywhere"
-            )
+            problems.append(f"{column.lang}: {_rows(empty)} without any token for {name}")
+            hints["remove or fill empty ones everywhere"] = None
         if len(long):
-            what = f"longer than the {column.model.limit} tokens {name} takes: truncate=True (--truncate) cuts them"
-            problems.append(f"{column.lang}: {_rows(long)} {what}")
-    raise InputError("; ".join(problems))
+            problems.append(f"{column.lang}: {_rows(long)} longer than the {column.model.limit} tokens {name} takes")
+            hints["truncate=True (--truncate) cuts long ones"] = None
+    raise InputError(f"{'; '.join(problems)}: {', '.join(hints)}")
 
 
 def _rows(rows: Array) -> str:

@@ -100,4 +100,5 @@ def explained(place: str, error: Exception) -> Exception:
         return InputError(
             f"{place} holds a pickle that is more than weights: pass trust_pickle=True only if you trust it"
         )
-    return DataNotFoundError(f"{place} cannot be loaded: {text[:300]}")
+    where = "" if Path(place).exists() else " (there is no such folder here, so it was taken for a Hub id)"
+    return DataNotFoundError(f"{place} cannot be loaded{where}: {text[:300]}")
