@@ -9,6 +9,7 @@ import pytest
 
 import interlingua
 from interlingua.errors import DataNotFoundError, FormatError, InputError, UnknownNameError
+from interlingua.pretrain import subwords
 from interlingua.pretrain import tokenizers as made
 from interlingua.pretrain.subwords import LEARN, LONGEST, SPECIAL
 from interlingua.pretrain.tokenizers import open_vocabulary, overlap, save, train
@@ -194,7 +195,7 @@ def test_the_fast_normaliser_is_the_tokenizers_own():
         "\r\n",
     ]
     for text in [*odd, *EVERYDAY["fr"], *EVERYDAY["zh"]]:
-        assert made._clean(text) == found.normalizer.normalize_str(text)
+        assert subwords._clean(text) == found.normalizer.normalize_str(text)
 
 
 @pytest.mark.parametrize(
