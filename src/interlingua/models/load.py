@@ -281,7 +281,8 @@ def shown(place: str) -> str:
     if not Path(place).is_dir():
         return place
     folder = Path(place).resolve()
-    return f"{folder.parent.name}/{folder.name}" if folder.name in ("model", "best") else folder.name
+    of_run = folder.name in ("model", "best") and (folder.parent / "log.jsonl").exists()
+    return f"{folder.parent.name}/{folder.name}" if of_run else folder.name
 
 
 def _tokenizers(transformers: Any, folder: Path) -> dict[str, Any]:
