@@ -18,6 +18,7 @@ EXTRAS = {
     "hub": ("datasets", "data sets from the Hugging Face Hub"),
     "models": ("transformers", "loading models and extracting their hidden states"),
     "adapters": ("peft", "models with PEFT adapters"),
+    "pretrain": ("accelerate", "training models"),
     "compare": ("scipy", "intervals and comparisons"),
     "zstd": ("zstandard", "text compressed with zstd (.zst)"),
 }

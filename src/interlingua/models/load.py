@@ -307,7 +307,8 @@ def blueprint(name: str | Path, *, stack: str = "", revision: str = "", trust_re
     except BROKEN as error:
         raise explained(str(name), error) from error
     chosen = stack or ENCODER
-    model = Model(str(name), network, tokenizer, chosen, LayerMap(0, 0, final_norm=False))
+    own = _tokenizers(transformers, Path(name))
+    model = Model(str(name), network, tokenizer, chosen, LayerMap(0, 0, final_norm=False), tokenizers=own)
     blocks = len(blocks_of(model.part))
     return replace(model, layers=LayerMap(blocks, config.get_text_config().hidden_size, final_norm=False))
 

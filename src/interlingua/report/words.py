@@ -327,10 +327,12 @@ def _geometry(name: str, rows: pd.DataFrame, *, centred: bool) -> Iterator[str]:
     if len(high := heavy[heavy > OUTLYING]):
         layer = int(high.idxmax())
         cells = rows[rows["layer"] == layer]["outliers"]
-        names = ", ".join(dict.fromkeys(n for text in cells for n in str(text).split()))
+        names = list(dict.fromkeys(n for text in cells for n in str(text).split()))
+        which = f"neuron{'s' if len(names) > 1 else ''} {', '.join(names)}"
         yield (
-            f"{name}: a few outlier neurons carry up to {high.max():.0%} of the length of vectors (layer {layer}: "
-            f"neurons {names}); CKA and cosines follow them."
+            f"{name}: {'a few outlier neurons carry' if len(names) > 1 else 'an outlier neuron carries'} up to "
+            f"{high.max():.0%} of the squared length of vectors (layer {layer}: {which}); CKA and cosines follow "
+            f"{'them' if len(names) > 1 else 'it'}."
         )
 
 
