@@ -67,6 +67,7 @@ class Mixture:
     by: str = "sentences"
     shares: dict[str, float] = field(default_factory=dict)
     _orders: dict[tuple[int, int], Array] = field(default_factory=dict, repr=False, compare=False)
+    _served: dict[int, Array] = field(default_factory=dict, repr=False, compare=False)
     _counts: list[Array] = field(default_factory=list, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -91,8 +92,12 @@ class Mixture:
         return found
 
     def serving(self, chunk: int) -> Array:
-        """The stream of every update of a chunk."""
-        return generator(self.seed, 0, chunk).choice(len(self.streams), CHUNK, p=self.probabilities())
+        """The stream of every update of a chunk; the last one asked for is kept."""
+        if chunk not in self._served:
+            self._served.clear()
+            drawn = generator(self.seed, 0, chunk).choice(len(self.streams), CHUNK, p=self.probabilities())
+            self._served[chunk] = drawn
+        return self._served[chunk]
 
     def at(self, update: int) -> tuple[int, int]:
         """The stream of an update, and how many batches that stream gave before."""
