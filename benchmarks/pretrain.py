@@ -116,7 +116,9 @@ def ours(config, vocabulary, updates, device, *, graphs):
 
     Place.device = device
     rng = np.random.default_rng(0)
-    streams = tuple(Stream(n, n, rng.integers(5, vocabulary, 4_000_000).astype(np.uint16), 1000, 1000) for n in "ab")
+    streams = tuple(
+        Stream(n, n, rng.integers(5, vocabulary, 4_000_000).astype(np.uint16), 1000, 1000) for n in ("en", "fr")
+    )
     config = config.model_copy(
         update={"cuda_graphs": graphs, "updates": 10**6, "evaluate_every": 10**9, "checkpoint_every": 10**9}
     )
@@ -139,7 +141,7 @@ def ours(config, vocabulary, updates, device, *, graphs):
 def feeding(config, vocabulary, updates):
     """Batches a second that one thread prepares, with nothing else going on."""
     rng = np.random.default_rng(0)
-    streams = [Stream(n, n, rng.integers(5, vocabulary, 4_000_000).astype(np.uint16), 1000, 1000) for n in "ab"]
+    streams = [Stream(n, n, rng.integers(5, vocabulary, 4_000_000).astype(np.uint16), 1000, 1000) for n in ("en", "fr")]
     mixture = Mixture(streams, config.length, config.batch // config.length, 0)
     ask = Masked(4, np.arange(5, vocabulary), np.arange(vocabulary) < 5)
     start = time.perf_counter()
@@ -170,7 +172,7 @@ def main():
     arguments = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     for batch in arguments.batch:
-        config = Config(size=arguments.size, batch=batch, text={"a": ["a"], "b": ["b"]}).resolved()
+        config = Config(size=arguments.size, batch=batch, text={"en": ["none"], "fr": ["none"]}).resolved()
         found = {"hand": [], "ours, no graphs": [], "ours": []}
         for _ in range(arguments.repeat):
             found["hand"].append(by_hand(config, arguments.vocabulary, arguments.updates, device))
