@@ -132,15 +132,15 @@ def _scaled(a: Array, b: Array, k: int, score: Score) -> Retrieval:
     of_a: list[Array] = []
     of_b: Array = None
     for start, cosines in _blocks(a, b):
-        of_a.append(xp.mean(_largest(cosines, k), axis=1))
-        of_b = _largest(cosines.T if of_b is None else xp.concat([of_b, _contenders(cosines, of_b, k)], axis=1), k)
+        of_a.append(xp.mean(largest(cosines, k), axis=1))
+        of_b = largest(cosines.T if of_b is None else xp.concat([of_b, _contenders(cosines, of_b, k)], axis=1), k)
         if keeps:
             kept.append((start, cosines))
     near = xp.concat(of_a), xp.mean(of_b, axis=1)
     return _judge(a, b, kept if keeps else _blocks(a, b), score, near)
 
 
-def _largest(scores: Array, k: int) -> Array:
+def largest(scores: Array, k: int) -> Array:
     """The k largest of every row, in no order; all of them where there are fewer."""
     if scores.shape[1] <= k:
         return scores

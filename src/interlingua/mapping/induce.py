@@ -1,0 +1,185 @@
+"""Dictionaries from mapped spaces: the nearest words of the other language, by cosine or CSLS, over all of both.
+
+Words near to everything (hubs) are everybody's nearest by cosine; CSLS takes from each score how near a word is to its
+neighbours on the other side. Products are computed in blocks: nothing of the size of both vocabularies is ever held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from interlingua.errors import InputError, UnknownNameError
+from interlingua.mapping.maps import LinearMap, fit_procrustes
+from interlingua.measures.arrays import Array, matrix, namespace
+from interlingua.measures.retrieval import BLOCK, largest
+from interlingua.measures.shape import unit_rows
+from interlingua.types import Dictionary
+
+BY = ("csls", "cosine")
+RANKS = (1, 5, 10)
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A vocabulary and a vector for each word; the most frequent first, if any order is known."""
+
+    words: tuple[str, ...]
+    vectors: Array
+
+    def __post_init__(self) -> None:
+        if len(self.words) != int(self.vectors.shape[0]):
+            raise InputError(
+                f"{len(self.words)} words and {self.vectors.shape[0]} vectors: one vector a word is needed"
+            )
+        if len(self.places) != len(self.words):
+            raise InputError(f"{len(self.words) - len(self.places)} words have more than one vector")
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each word stands."""
+        return {word: i for i, word in enumerate(self.words)}
+
+
+@dataclass(frozen=True, slots=True)
+class Induction:
+    """How many words find a translation among their nearest: `precision[k]`, of the `n` that could.
+
+    `coverage` is the share of the dictionary's words that have a vector and a translation with one; `chance` is what
+    guessing one word of the vocabulary gives, at rank 1.
+    """
+
+    precision: dict[int, float]
+    n: int
+    coverage: float
+    chance: float
+    by: str
+    found: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+
+
+def induce(
+    source: Words, target: Words, dictionary: Dictionary, fitted: LinearMap, *, by: str = "csls", k: int = 10
+) -> Induction:
+    """Translate every word of a dictionary by its nearest neighbours, and see whether they are in it."""
+    gold = _gold(source, target, dictionary)
+    if not gold:
+        raise InputError(
+            f"none of the {len(dictionary.words)} words of the dictionary has a vector and a translation with one: are "
+            "vocabulary and dictionary of the same languages, and tokenised and cased alike?"
+        )
+    mapped = fitted(source.vectors)
+    xp = namespace(mapped)
+    queries = [source.places[word] for word in gold]
+    asked = xp.take(mapped, xp.asarray(queries, device=mapped.device), axis=0)
+    scale = neighbourhoods(mapped, target.vectors, k) if by == "csls" else None
+    nearest = neighbours(asked, target.vectors, max(RANKS), by=by, scale=scale)
+    precision: dict[int, int] = {}
+    found: dict[str, tuple[str, ...]] = {}
+    for (word, right), row in zip(gold.items(), nearest, strict=True):
+        found[word] = tuple(target.words[i] for i in row)
+        first = next((rank for rank, i in enumerate(row, start=1) if i in right), max(RANKS) + 1)
+        for rank in RANKS:
+            precision[rank] = precision.get(rank, 0) + (first <= rank)
+    chance = sum(len(right) for right in gold.values()) / len(gold) / len(target.words)
+    shares = {rank: hits / len(gold) for rank, hits in precision.items()}
+    return Induction(shares, len(gold), len(gold) / len(dictionary.words), chance, by, found)
+
+
+def pairs_of(source: Words, target: Words, dictionary: Dictionary) -> tuple[Array, Array]:
+    """The vectors of every pair of a dictionary that has both, row by row: what a map is fitted on."""
+    both = [
+        (source.places[word], i) for word, right in _gold(source, target, dictionary).items() for i in sorted(right)
+    ]
+    if not both:
+        raise InputError("dictionary and vocabularies have no pair in common: nothing to fit a map on")
+    xp = namespace(source.vectors, target.vectors)
+    left, right = ([pair[side] for pair in both] for side in (0, 1))
+    return tuple(
+        xp.take(vectors, xp.asarray(places, device=vectors.device), axis=0)
+        for vectors, places in ((source.vectors, left), (target.vectors, right))
+    )
+
+
+def check_apart(training: Dictionary, test: Dictionary) -> None:
+    """An error where a word is in both: what was learnt by heart proves nothing."""
+    if both := sorted(set(training.words) & set(test.words)):
+        raise InputError(
+            f"{len(both)} words are in both dictionaries ({', '.join(both[:3])}, ...): leave them out of one"
+        )
+
+
+def refine(
+    source: Words, target: Words, fitted: LinearMap, *, rounds: int = 5, most: int = 10_000, k: int = 10
+) -> LinearMap:
+    """A rotation fitted again and again on the pairs that are each other's nearest by CSLS, among frequent words."""
+    x, y = source.vectors[:most, :], target.vectors[:most, :]
+    xp = namespace(x, y)
+    for _ in range(rounds):
+        mapped = fitted(x)
+        forth = _best(neighbours(mapped, y, 1, scale=neighbourhoods(mapped, y, k)))
+        back = _best(neighbours(y, mapped, 1, scale=neighbourhoods(y, mapped, k)))
+        mutual = [(i, j) for i, j in enumerate(forth) if back[j] == i]
+        if len(mutual) < 2:
+            raise InputError("no two words are each other's nearest: the first map is too bad to be refined")
+        left, right = (xp.asarray([pair[side] for pair in mutual], device=x.device) for side in (0, 1))
+        fitted = fit_procrustes(
+            xp.take(x, left, axis=0), xp.take(y, right, axis=0), source=fitted.source, target=fitted.target
+        )
+    return fitted
+
+
+def neighbourhoods(x: Array, y: Array, k: int = 10) -> Array:
+    """The mean cosine of each row of y with its k nearest rows of x."""
+    a, b = unit_rows(matrix(x), "x"), unit_rows(matrix(y, "y"), "y")
+    xp = namespace(a, b)
+    if not 1 <= k <= int(a.shape[0]):
+        raise InputError(f"{a.shape[0]} rows have no {k} nearest")
+    means = [xp.mean(largest(b[i : i + BLOCK, :] @ a.T, k), axis=1) for i in range(0, int(b.shape[0]), BLOCK)]
+    return xp.concat(means)
+
+
+def neighbours(
+    queries: Array, candidates: Array, most: int, *, by: str = "csls", scale: Array | None = None
+) -> list[list[int]]:
+    """The nearest candidates of every query, the nearest first.
+
+        cosine: cos(q, c);  csls: 2 cos(q, c) − r(c), where `scale` is r of the candidates (`neighbourhoods`)
+
+    r of the query is the same for all its candidates and changes no order.
+    """
+    if by not in BY:
+        raise UnknownNameError("way of finding neighbours", by, BY)
+    if by == "csls" and scale is None:
+        raise InputError(
+            "CSLS needs the neighbourhoods of the candidates: scale=neighbourhoods(vocabulary, candidates)"
+        )
+    a, b = unit_rows(matrix(queries, "queries"), "queries"), unit_rows(matrix(candidates, "candidates"), "candidates")
+    xp = namespace(a, b)
+    kept = min(most, int(b.shape[0]))
+    found: list[list[int]] = []
+    for i in range(0, int(a.shape[0]), BLOCK):
+        scores = a[i : i + BLOCK, :] @ b.T
+        if by == "csls":
+            scores = 2 * scores - scale
+        # few are wanted of many: cut first, sort after
+        least = xp.min(largest(scores, kept), axis=1)
+        for row, line in enumerate(scores >= least[:, None]):
+            places = xp.nonzero(line)[0]
+            order = xp.argsort(-xp.take(scores[row], places), stable=True)[:kept]
+            found.append([int(j) for j in xp.take(places, order)])
+    return found
+
+
+def _best(nearest: Sequence[Sequence[int]]) -> list[int]:
+    return [row[0] for row in nearest]
+
+
+def _gold(source: Words, target: Words, dictionary: Dictionary) -> dict[str, set[int]]:
+    """Words that have a vector -> the places of their translations that have one."""
+    found = {}
+    for word, translations in zip(dictionary.words, dictionary.translations, strict=True):
+        right = {target.places[t.word] for t in translations if t.word in target.places}
+        if right and word in source.places:
+            found[word] = right
+    return found
