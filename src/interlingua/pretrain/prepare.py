@@ -62,6 +62,8 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
     least = min(map(len, texts.values())) if config.equal else 0
     for lang, lines in texts.items():
         lines.keep(least or len(lines), config.seed)
+        if not any(True for _ in lines.training()):
+            raise InputError(f"{lang}: every line reads the same as one that is held out: set held_out lower")
         say(f"{lang}: {len(lines):,} lines")
     if reading is None:
         say("learning the vocabulary")
@@ -86,7 +88,10 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
         say(f"reading {pair}")
         first, second = _pair(pair)
         both = [parallel(source, first, second) for source in sources]
-        columns = [(lang, [line for corpus in both for line in corpus[lang]]) for lang in (first, second)]
+        out = [set(texts[lang].held()) if lang in texts else set() for lang in (first, second)]
+        rows = [row for corpus in both for row in zip(corpus[first], corpus[second], strict=True)]
+        kept = [row for row in rows if row[0] not in out[0] and row[1] not in out[1]]
+        columns = [(lang, [row[side] for row in kept]) for side, lang in enumerate((first, second))]
         facts.append(_encoded(folder, pair, "", reading, columns))
     for row in _overlap(folder, list(texts), reading):
         say(
@@ -129,9 +134,9 @@ class _Lines:
         return (self._lines[i] for i in sorted(self._places()))
 
     def training(self) -> Iterator[str]:
-        """The others."""
-        out = self._places()
-        return (line for i, line in enumerate(self._lines) if i not in out)
+        """The others, without any that reads the same as one held out."""
+        out = set(self.held())
+        return (line for line in self._lines if line not in out)
 
     def learnt_from(self) -> Iterator[str]:
         """As many of them as a vocabulary needs."""
