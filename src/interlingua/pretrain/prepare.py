@@ -88,9 +88,9 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
         say(f"reading {pair}")
         first, second = _pair(pair)
         both = [parallel(source, first, second) for source in sources]
-        out = [set(texts[lang].held()) if lang in texts else set() for lang in (first, second)]
+        unseen = [set(texts[lang].held()) if lang in texts else set() for lang in (first, second)]
         rows = [row for corpus in both for row in zip(corpus[first], corpus[second], strict=True)]
-        kept = [row for row in rows if row[0] not in out[0] and row[1] not in out[1]]
+        kept = [row for row in rows if row[0] not in unseen[0] and row[1] not in unseen[1]]
         columns = [(lang, [row[side] for row in kept]) for side, lang in enumerate((first, second))]
         facts.append(_encoded(folder, pair, "", reading, columns))
     for row in _overlap(folder, list(texts), reading):
