@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,8 +86,57 @@ def test_an_interruption_between_updates_loses_nothing(texts, tmp_path):
 
 
 def test_one_run_a_folder_at_a_time(texts, tmp_path):
+    pretrain(settings(texts), tmp_path / "run", device="cpu")
+    before = {p: p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file()}
     with claimed(tmp_path / "run"), pytest.raises(InterlinguaError, match="another run is writing to"):
-        pretrain(settings(texts), tmp_path / "run", device="cpu")
+        pretrain(settings(texts, seed=1), tmp_path / "run", device="cpu", force=True)
+    assert {p: p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file()} == before
+
+
+def test_damage_is_told_or_mended(texts, tmp_path):
+    config = settings(texts)
+    whole = pretrain(config, tmp_path / "run", device="cpu")
+    (tmp_path / "run" / "data" / "en.npy").write_bytes(b"cut")
+    assert pretrain(config, tmp_path / "run", device="cpu").scores == whole.scores
+    for content in (b"", b"no weights"):
+        (tmp_path / "run" / "checkpoint.pt").write_bytes(content)
+        with pytest.raises(InterlinguaError, match="cannot be gone on from .*: --force begins anew"):
+            pretrain(config, tmp_path / "run", device="cpu")
+    assert pretrain(config, tmp_path / "run", device="cpu", force=True).scores == whole.scores
+
+
+def test_text_that_changed_is_noticed(texts, tmp_path):
+    own = tmp_path / "own.txt"
+    lines = Path(texts["en"][0]).read_text(encoding="utf-8")
+    own.write_text(lines, encoding="utf-8")
+    config = settings({**texts, "en": [str(own)]})
+    pretrain(config, tmp_path / "run", device="cpu", stop_at=4)
+    own.write_text(lines + "One more sentence.\n", encoding="utf-8")
+    with pytest.raises(InterlinguaError, match="the text has changed since"):
+        pretrain(config, tmp_path / "run", device="cpu")
+
+
+def test_a_run_that_never_began_does_not_keep_its_folder(texts, tmp_path):
+    with pytest.raises(InterlinguaError, match="are held out"):
+        pretrain(settings(texts, held_out=400), tmp_path / "run", device="cpu")
+    assert pretrain(settings(texts), tmp_path / "run", device="cpu").updates == 12
+
+
+def test_a_model_decides_the_shape_of_what_goes_on_from_it(texts, tmp_path):
+    first = pretrain(settings(texts, separate_embeddings=True, updates=2), tmp_path / "first", device="cpu")
+    start = {"size": "nano", "text": texts, "held_out": 60, "updates": 2, "batch": 512, "length": 32}
+    for how, message in (
+        ({"width": 64}, "width is 64, and that of .* is 32: leave it out"),
+        ({"norm": "pre"}, "norm is pre"),
+        ({"length": 64}, "sequences of 64, and .* has 32 positions"),
+    ):
+        with pytest.raises(InterlinguaError, match=message):
+            pretrain(Config(**{**start, "init": str(first.model), **how}), tmp_path / "no", device="cpu")
+    with pytest.raises(InterlinguaError, match=r"did you mean .*first.model"):
+        pretrain(Config(**start, init=str(first.folder)), tmp_path / "no", device="cpu")
+    second = pretrain(Config(**start, init=str(first.model)), tmp_path / "second", device="cpu")
+    written = read_config(str(second.folder / "config.yaml"))
+    assert (written.width, written.separate_embeddings, written.random_words) == (32, True, "language")
 
 
 def test_what_languages_share_is_told(texts, tmp_path):
@@ -115,7 +165,8 @@ def test_languages_are_called_as_elsewhere(tmp_path, texts):
 
 @pytest.mark.parametrize("name", sorted(presets()))
 def test_every_preset_trains_and_can_be_looked_into(texts, tmp_path, name):
-    changes = [f"text.{lang}={files[0]}" for lang, files in texts.items()]
+    langs = LANGS[:1] if name == "monolingual" else LANGS
+    changes = [f"text.{lang}={texts[lang][0]}" for lang in langs]
     changes += ["size=nano", "updates=3", "held_out=60", "batch=512", "length=32", "width=32", "depth=6"]
     changes += ["evaluate_every=3"]
     if name == "tlm":
@@ -125,7 +176,7 @@ def test_every_preset_trains_and_can_be_looked_into(texts, tmp_path, name):
     run = pretrain(read_config(name, changes), tmp_path / "run", device="cpu")
     assert run.updates == 3
     assert all(math.isfinite(score.bits) and score.perplexity > 1 for score in run.scores)
-    assert [score.language for score in run.scores] == list(LANGS)
+    assert [score.language for score in run.scores] == list(langs)
     model = il.load_model(run.model)
     assert model.name == "run/model"
     reps = il.extract(model, il.parallel("everyday", *LANGS)[:50], truncate=True)
@@ -245,17 +296,8 @@ def test_two_processes_share_a_batch_and_give_what_one_gives(texts, tmp_path):
     facts = config.model_dump(mode="json", exclude_unset=True)
     changes += [f"{key}={facts[key]}" for key in ("size", "held_out", "updates", "batch", "length", "width")]
     changes += ["evaluate_every=6", "checkpoint_every=4"]
-    command = [
-        sys.executable,
-        "-m",
-        "accelerate.commands.launch",
-        "--cpu",
-        "--num_processes",
-        "2",
-        "--num_machines",
-        "1",
-    ]
-    command += ["--mixed_precision", "no", "--dynamo_backend", "no", "-m", "interlingua", "pretrain", "default"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--rdzv_backend", "c10d"]
+    command += ["--rdzv_endpoint", "localhost:0", "-m", "interlingua", "pretrain", "default"]
     command += [part for change in changes for part in ("--set", change)]
     done = subprocess.run(
         [*command, "--out", str(tmp_path / "two"), "--device", "cpu"],
@@ -265,6 +307,13 @@ def test_two_processes_share_a_batch_and_give_what_one_gives(texts, tmp_path):
     mine, theirs = weights(one.model), weights(tmp_path / "two" / "model")
     for name, tensor in mine.items():
         assert torch.allclose(tensor, theirs[name], atol=2e-5), name
+    assert json.loads((tmp_path / "two" / "version.json").read_text())["processes"] == 2
+    losses = [
+        [json.loads(line)["loss"] for line in (tmp_path / folder / "log.jsonl").read_text().splitlines()]
+        for folder in ("one", "two")
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    assert done.stdout.count("updates; the model is") == 1
 
 
 def test_any_model_is_trained_on(texts, tmp_path):
@@ -278,7 +327,8 @@ def test_any_model_is_trained_on(texts, tmp_path):
         tokenizer = tiny.tokenizer()
         tokenizer.add_special_tokens({"mask_token": "[MASK]"})
         tokenizer.save_pretrained(tmp_path / name)
-        config = settings(texts, init=str(tmp_path / name), objective=objective, updates=6, length=16, batch=256)
+        small = {"size": "nano", "text": texts, "held_out": 60, "updates": 6, "length": 16, "batch": 256}
+        config = Config(init=str(tmp_path / name), objective=objective, **small)
         run = pretrain(config, tmp_path / f"{name}-on", device="cpu")
         again = kind.from_pretrained(run.model)
         assert type(again) is type(network)
@@ -334,6 +384,11 @@ def test_rates(texts, schedule, expected):
         (["size=huge"], "size: Input should be"),
         (["updates"], "'updates' is no setting: write key=value"),
         (["tlm=0.5"], "tlm is for objective mlm, and needs parallel text"),
+        (["parallel.en-fr=everyday"], "parallel text is for tlm, which is 0"),
+        (["preset=extra-anchors"], "name a dictionary"),
+        (["preset=monolingual", "text.fr=a"], "monolingual, and there is text of"),
+        (["scale_residual=true"], "a part of norm: normformer"),
+        (["rate=[1"], "the value is not YAML"),
         (["select=de"], "select is 'de', which is none of the languages"),
         (["separate_layers=1", "objective=span"], "an encoder-decoder has no parts"),
         (["size.width=3", "size=nano"], None),
@@ -351,6 +406,11 @@ def test_settings_that_cannot_be(texts, changes, message):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
+        ({"length": 1}, "length is 1: at least 2"),
+        ({"heads": 3}, "a width of 32 cannot be cut into 3 heads"),
+        ({"dropout": -5}, "dropout is -5"),
+        ({"warmup": 50}, "warmup is 50, and there are 12 updates"),
+        ({"stock": True, "norm": "normformer"}, "no stock architecture computes this"),
         ({"batch": 100}, "a batch of 100 tokens cannot be cut into sequences of 32"),
         ({"separate_layers": 5}, "separate_layers is 5, and there are 2 layers"),
         ({"held_out": 300}, "en has 440 lines, and 300 are held out"),
@@ -382,4 +442,11 @@ def test_the_command_line(here, texts, tmp_path):
     config = tmp_path / "own.yaml"
     config.write_text("preset: default\nsize: nano\nupdates: [\n")
     assert "own.yaml:" in here("pretrain", config, "--out", tmp_path / "x").stderr
+    config.write_bytes("preset: défaut".encode("latin-1"))
+    assert "it is not UTF-8" in here("pretrain", config, "--out", tmp_path / "x").stderr
+    assert "is a file" in here("pretrain", "default", *given, "--out", config).stderr
+    assert (
+        "neither cpu nor cuda" in here("pretrain", "default", *given, "--out", tmp_path / "x", "--device", "foo").stderr
+    )
+    assert here("pretrain", "default", *given, "--out", tmp_path / "run", "--stop-at", "9").stdout.startswith(" ")
     assert "unknown preset, and no file 'defautl': did you mean default" in here("pretrain", "defautl").stderr

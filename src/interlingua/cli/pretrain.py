@@ -72,7 +72,8 @@ def pretrain(
     )
     watch.clear()
     if run.main and prepare:
-        typer.echo(f"what it reads is in {run.folder / 'data'}")
+        place = run.folder / "data"
+        typer.echo(json.dumps({"data": str(place)}) if as_json else f"what it reads is in {place}")
     elif run.main:
         _told(run, as_json=as_json)
 
@@ -128,7 +129,12 @@ def _told(run: Run, *, as_json: bool) -> None:
 
     if as_json:
         scores = [asdict(score) for score in run.scores]
-        facts = {"model": str(run.model), "updates": run.updates, "loss": run.loss, "scores": scores}
+        facts = {
+            "model": str(run.model),
+            "updates": run.updates,
+            "loss": run.loss if run.loss == run.loss else None,
+            "scores": scores,
+        }
         typer.echo(json.dumps({**facts, "updates_per_second": run.updates_per_second}, indent=2))
         return
     typer.echo(f"{'':12}  loss  perplexity  bits a character")

@@ -183,6 +183,7 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         former = config.norm == NORMFORMER
         self.attention_out_norm = norm() if former else nn.Identity()
+        self.cross_out_norm = norm() if former and cross else nn.Identity()
         self.inner_norm = norm(config.intermediate_size) if former else nn.Identity()
         self.residual_scale = nn.Parameter(torch.ones(d)) if former and config.scale_residual else None
 
@@ -195,7 +196,7 @@ class Block(nn.Module):
         x = self.attention_norm(x) if self.post else x
         if memory is not None:
             h = x if self.post else self.cross_norm(x)
-            x = x + self.dropout(self.cross(h, memory_mask, causal=False, memory_bmd=memory))
+            x = x + self.dropout(self.cross_out_norm(self.cross(h, memory_mask, causal=False, memory_bmd=memory)))
             x = self.cross_norm(x) if self.post else x
         h = x if self.post else self.feed_norm(x)
         kept = x if self.residual_scale is None else x * self.residual_scale

@@ -14,7 +14,7 @@ from interlingua.languages import Language
 
 try:
     import yaml
-    from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 except ImportError as _error:
     raise MissingExtraError("pydantic and pyyaml", "pretrain", "pretraining") from _error
 
@@ -60,7 +60,7 @@ class Config(_Settings):
 
     preset: str = ""
     size: Literal["nano", "micro", "mini", "small", "wu-base", "xlmr-base"] = "mini"
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**63)
 
     # language -> its text: names of data sets (mono, mono/europarl) or files
     text: dict[str, list[str]] = Field(default_factory=dict)
@@ -112,6 +112,16 @@ class Config(_Settings):
     # write the model as the stock architecture that computes the same
     stock: bool = False
 
+    @field_validator("text", "parallel", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        """One source may be written without a list."""
+        if not isinstance(given, dict):
+            return given
+        if odd := [key for key in given if not isinstance(key, str)]:
+            raise ValueError(f"{odd[0]!r} is no language: quote it ('no' is YAML's word for false)")
+        return {key: [value] if isinstance(value, str) else value for key, value in given.items()}
+
     @model_validator(mode="after")
     def _together(self) -> Config:
         if self.separate_embeddings or self.separate_layers:
@@ -121,11 +131,40 @@ class Config(_Settings):
                 raise ValueError("a batch of two languages cannot go through parts of one: tlm needs shared parts")
             if self.init and not Path(self.init).is_dir():
                 raise ValueError("parts of a language's own are for networks of ours: leave out init or separate_*")
+        if self.parallel and not self.tlm:
+            raise ValueError("parallel text is for tlm, which is 0: set tlm, or leave parallel out")
+        if self.preset == "extra-anchors" and not self.anchors.dictionaries:
+            raise ValueError("name a dictionary: --set anchors.dictionaries={en-fr: muse}")
+        if self.preset == "monolingual" and len(self.text) > 1:
+            raise ValueError(f"monolingual, and there is text of {', '.join(self.text)}: name one, or take default")
+        if self.scale_residual and self.norm != "normformer":
+            raise ValueError("scale_residual is a part of norm: normformer")
         if self.tlm and (self.objective != "mlm" or not self.parallel):
             raise ValueError("tlm is for objective mlm, and needs parallel text: parallel: {en-fr: [NAME]}")
         if self.select and tag(self.select) not in map(tag, self.text):
             raise ValueError(f"select is {self.select!r}, which is none of the languages of text")
         return self
+
+    def _check(self, asked: dict[str, Any]) -> None:
+        """What only shows when everything is known."""
+        problems = _less_than(self)
+        if not problems and self.width % self.heads:
+            problems.append(f"a width of {self.width} cannot be cut into {self.heads} heads")
+        if not 0 <= self.dropout < 1:
+            problems.append(f"dropout is {self.dropout}: a share from 0 up to 1 is needed")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            problems.append(f"betas are {self.betas}: numbers from 0 up to 1 are needed")
+        if asked.get("warmup", 0) > self.updates:
+            problems.append(f"warmup is {asked['warmup']}, and there are {self.updates} updates")
+        if self.stock and (
+            (self.objective, self.norm) not in _STOCK or self.separate_embeddings or self.separate_layers
+        ):
+            problems.append(
+                "no stock architecture computes this: stock: true is for everything shared, and mlm with norm post or "
+                "pre, clm with pre, span with post"
+            )
+        if problems:
+            raise InputError("; ".join(problems))
 
     def resolved(self) -> Config:
         """With every key that its size decides filled in."""
@@ -135,7 +174,7 @@ class Config(_Settings):
         if not self.tokens.merges:
             found["tokens"] = self.tokens.model_copy(update={"merges": by_size["merges"]})
         updates = asked.get("updates") or by_size["updates"]
-        found["warmup"] = min(asked.get("warmup", by_size["warmup"]), updates // 2)
+        found["warmup"] = max(0, asked.get("warmup", min(by_size["warmup"], updates // 2)))
         for key in ("evaluate_every", "checkpoint_every"):
             found[key] = asked.get(key) or max(1, updates // 10)
         if not self.random_words:
@@ -146,6 +185,7 @@ class Config(_Settings):
             raise InputError(f"a language is named twice: {', '.join(self.text)} (a second one is en@2)")
         found["select"] = tag(self.select) if self.select else ""
         made = self.model_copy(update=found)
+        made._check(asked)
         if made.batch % made.length:
             raise InputError(f"a batch of {made.batch} tokens cannot be cut into sequences of {made.length}")
         if not made.text:
@@ -155,10 +195,21 @@ class Config(_Settings):
         return made
 
 
+def _less_than(made: Config) -> list[str]:
+    """Sizes that are none."""
+    least = {"width": 1, "depth": 1, "heads": 1, "length": 2, "batch": 1, "updates": 1}
+    return [
+        f"{key} is {getattr(made, key)}: at least {n} is needed" for key, n in least.items() if getattr(made, key) < n
+    ]
+
+
 def tag(name: str) -> str:
     """A language's tag as the rest of the package writes it; what stands behind @ (en@2, a second English) is kept."""
     language, sign, which = name.partition("@")
     return f"{Language.parse(language)}{sign}{which}"
+
+
+_STOCK = {("mlm", "post"), ("mlm", "pre"), ("clm", "pre"), ("span", "post")}
 
 
 def presets() -> dict[str, str]:
@@ -178,7 +229,10 @@ def read_config(source: str, changes: list[str] | tuple[str, ...] = ()) -> Confi
     elif not Path(source).exists():
         raise UnknownNameError("preset, and no file", source, presets())
     else:
-        found = _yaml(Path(source).read_text(encoding="utf-8"), Path(source))
+        try:
+            found = _yaml(Path(source).read_text(encoding="utf-8"), Path(source))
+        except UnicodeDecodeError as error:
+            raise FormatError(source, None, "it is not UTF-8 text: settings are written as YAML") from error
     for change in changes:
         _set(found, change)
     if name := found.get("preset"):
@@ -222,9 +276,12 @@ def _set(found: dict[str, Any], change: str) -> None:
         found = found.setdefault(name, {})
         if not isinstance(found, dict):
             raise InputError(f"{change!r}: {name} is one value, and has nothing inside")
-    parsed = yaml.safe_load(value)
-    # Sources of text are a list; one of them may be named as it is.
-    listed = bool(above) and above[0] in ("text", "parallel")
+    try:
+        parsed = yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise InputError(f"{change!r}: the value is not YAML") from error
+    # Sources of text are a list; they may be named as they are.
+    listed = bool(above) and above[0] in ("text", "parallel") and not isinstance(parsed, list)
     found[last] = [part.strip() for part in value.split(",")] if listed else parsed
 
 

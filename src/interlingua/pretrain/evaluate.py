@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from interlingua.pretrain.mixture import Stream, generator, in_order
-from interlingua.pretrain.objectives import Objective
+from interlingua.pretrain.objectives import Masked, Objective
 from interlingua.pretrain.update import Batch, summed_loss
 
 # Sequences that are looked at together, and at most.
@@ -22,7 +22,8 @@ class Score:
     """Of one language.
 
     `bits` is the loss in bits times tokens a character: what one character costs if every token costs what the tokens
-    asked about did. Unlike perplexity it can be compared across vocabularies, as long as the objective is the same.
+    asked about did. For causal models that is the length of a code, and can be compared across vocabularies; for masked
+    words and spans it is not, for a larger piece leaves less around it to tell it by: compare like with like.
     """
 
     language: str
@@ -56,7 +57,10 @@ def evaluate(
                 lost = summed_loss(network, batch.ids, batch.places, batch.targets, batch.decoder_ids, batch.language)
             total, count = total + float(lost), count + asked.count
         loss = total / max(count, 1)
-        per_character = len(stream) / max(stream.characters, 1)
+        # only tokens that can be asked about cost something
+        ask = objectives[stream.language]
+        tokens = int((~ask.never[stream.tokens]).sum()) if isinstance(ask, Masked) else len(stream)
+        per_character = tokens / max(stream.characters, 1)
         found.append(Score(stream.language, loss, math.exp(min(loss, 80)), loss / math.log(2) * per_character))
     network.train(was)
     return found

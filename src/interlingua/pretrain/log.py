@@ -30,8 +30,14 @@ Progress = Callable[[Line], None]
 class Log:
     """Lines go to `log.jsonl`, to TensorBoard where it is installed, and to whoever watches."""
 
-    def __init__(self, folder: Path, say: Callable[[str], None], progress: Progress) -> None:
+    def __init__(self, folder: Path, say: Callable[[str], None], progress: Progress, *, after: int = 0) -> None:
         self.progress = progress
+        path = folder / "log.jsonl"
+        if path.exists():
+            # A run that goes on from a checkpoint says again what came after it.
+            lines = path.read_text(encoding="utf-8").splitlines()
+            kept = [line for line in lines if _update(line) <= after]
+            path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
         self.file = (folder / "log.jsonl").open("a", encoding="utf-8")
         self.board: Any = None
         try:
@@ -63,3 +69,11 @@ class Log:
         for score in line.scores:
             self.board.add_scalar(f"perplexity/{score.language}", score.perplexity, line.update)
             self.board.add_scalar(f"bits/{score.language}", score.bits, line.update)
+
+
+def _update(line: str) -> float:
+    """The update of a line; of one that was cut by a kill, none."""
+    try:
+        return float(json.loads(line)["update"])
+    except (ValueError, KeyError, TypeError):
+        return float("inf")

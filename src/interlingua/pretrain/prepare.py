@@ -10,6 +10,7 @@ import json
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -20,7 +21,7 @@ import numpy as np
 from interlingua.corpora.dataset import Kind
 from interlingua.corpora.loading import dictionary, own_path, parallel, text
 from interlingua.corpora.places import find
-from interlingua.errors import InputError
+from interlingua.errors import DataNotFoundError, FormatError, InputError, LanguageError
 from interlingua.languages import Language
 from interlingua.pretrain.anchors import code_switch
 from interlingua.pretrain.config import Config, tag
@@ -41,6 +42,8 @@ class Prepared:
     reading: Reading
     streams: tuple[Stream, ...]
     held: tuple[Stream, ...]
+    # what these were made from
+    key: str = ""
 
     def never(self, langs: Iterable[str]) -> Array:
         """Which tokens are no words: never masked."""
@@ -55,7 +58,12 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
     folder = out / "data"
     key = _key(config, reading)
     if _kept(folder, key):
-        return _load(folder, config, reading)
+        try:
+            return _load(folder, config, reading)
+        except (OSError, ValueError, KeyError, DataNotFoundError, FormatError) as error:
+            if isinstance(error, InputError):
+                raise
+            say("what was prepared is damaged: it is made again")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "facts.json").unlink(missing_ok=True)
     texts = {lang: _Lines(lang, sources, config) for lang, sources in config.text.items()}
@@ -160,6 +168,8 @@ def _switched(config: Config, lang: str) -> Callable[[Iterable[str]], Iterable[s
         if lang in (first, second):
             other = second if lang == first else first
             steps.append((dictionary(source, lang, other), config.seed + i))
+        elif first not in config.text or second not in config.text:
+            raise InputError(f"anchors.dictionaries has {pair}, and there is text of {', '.join(config.text)} only")
 
     def switch(lines: Iterable[str]) -> Iterable[str]:
         for entries, seed in steps:
@@ -170,10 +180,12 @@ def _switched(config: Config, lang: str) -> Callable[[Iterable[str]], Iterable[s
 
 
 def _pair(name: str) -> tuple[str, str]:
-    first, sign, second = name.partition("-")
-    if not sign or not first or not second:
-        raise InputError(f"{name!r} is no pair of languages: write it like en-fr")
-    return tag(first), tag(second)
+    parts = name.split("-")
+    # either language may have a script or a region: zh-CN-en
+    for cut in range(1, len(parts)):
+        with suppress(LanguageError):
+            return tag("-".join(parts[:cut])), tag("-".join(parts[cut:]))
+    raise InputError(f"{name!r} is no pair of languages: write it like en-fr")
 
 
 def _encoded(
@@ -213,6 +225,9 @@ def _key(config: Config, reading: Reading | None) -> str:
     used = {"text", "parallel", "tlm", "equal", "lines", "tokens", "anchors", "held_out", "seed", "objective"}
     facts = config.model_dump(mode="json", include=used)
     # Two borrowed vocabularies of one size that cut the same words alike are the same.
+    # A file that grew or shrank is another text.
+    own = [s for sources in config.text.values() for s in sources if Path(s).is_file()]
+    facts["sizes"] = {name: Path(name).stat().st_size for name in own}
     facts["reading"] = None if reading is None else [reading.size, reading.encode(next(iter(config.text)), _PROBE)]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
@@ -238,4 +253,4 @@ def _load(folder: Path, config: Config, reading: Reading | None) -> Prepared:
                 f"{stream.language}: the lines held out are {len(stream)} tokens, less than one sequence of "
                 f"{config.length}: set held_out higher"
             )
-    return Prepared(known, tuple(s for s in streams if s not in held), held)
+    return Prepared(known, tuple(s for s in streams if s not in held), held, facts["key"])

@@ -50,13 +50,19 @@ def pretrain(
     `stop_at` ends early, with a checkpoint and a model, for a run that is to go on elsewhere or later; `prepare_only`
     ends before training, with the vocabulary and the tokens in the folder.
     """
-    config = config.resolved()
+    asked, config = config, config.resolved()
     place = _places(device)
-    folder = _folder(Path(out), config, force=force, alone=place.is_main_process)
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file: a run needs a folder")
+    # The lock comes first: nothing of a run that is under way is touched.
     with claimed(folder) if place.is_main_process else nullcontext():
-        place.wait_for_everyone()
-        network, reading = _start(config)
         if place.is_main_process:
+            _refuse(folder, config, force=force)
+        network, reading = _start(config)
+        config = _as_started(config, asked, network)
+        if place.is_main_process:
+            _begin(folder, config, place.num_processes, force=force)
             prepare(config, folder, reading, say)
         place.wait_for_everyone()
         if prepare_only:
@@ -64,7 +70,8 @@ def pretrain(
         prepared = prepare(config, folder, reading)
         if network is None:
             network = build(config, prepared.reading)
-        return Training(config, folder, prepared, network, place).run(stop_at or config.updates, say, progress)
+        last = min(stop_at or config.updates, config.updates)
+        return Training(config, folder, prepared, network, place).run(last, say, progress)
 
 
 def build(config: Config, reading: Reading) -> Any:
@@ -100,8 +107,49 @@ def _start(config: Config) -> tuple[Any, Reading | None]:
         if Path(config.init, "tokenizers", "vocabulary.json").exists():
             return network, Own(open_vocabulary(config.init))
         return network, Borrowed(transformers.AutoTokenizer.from_pretrained(config.init))
-    except (OSError, ValueError) as error:
-        raise InputError(f"init: {config.init} cannot be loaded: {' '.join(str(error).split())[:300]}") from error
+    except (OSError, ValueError, TypeError) as error:
+        inside = Path(config.init, "model")
+        hint = f" (did you mean {inside}?)" if inside.is_dir() else ""
+        raise InputError(f"init: {config.init} cannot be loaded{hint}: {' '.join(str(error).split())[:300]}") from error
+
+
+# setting -> the name of the same thing in a network of ours
+_SHAPE = {
+    "width": "hidden_size",
+    "depth": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "norm": "norm",
+    "dropout": "dropout",
+    "scale_residual": "scale_residual",
+    "separate_embeddings": "separate_embeddings",
+    "separate_layers": "separate_layers",
+}
+
+
+def _as_started(config: Config, asked: Config, network: Any) -> Config:
+    """The settings with the shape of the model a run goes on from; an error where another was asked for."""
+    if network is None:
+        return config
+    if not isinstance(network, architecture.LabPreTrainedModel):
+        if config.stock or config.objective == "span":
+            raise InputError("stock: true and objective: span are for networks of ours: init names another")
+        shaped = [key for key in _SHAPE if key in asked.model_fields_set and getattr(asked, key)]
+        if shaped:
+            raise InputError(f"{shaped[0]} is set, and init ({config.init}) decides it: leave it out")
+        room = getattr(network.config, "max_position_embeddings", None) or config.length
+        if config.length > room - 2:
+            raise InputError(f"sequences of {config.length}, and {config.init} has {room} positions: set length lower")
+        return config
+    found = {key: getattr(network.config, name) for key, name in _SHAPE.items()}
+    for key, value in found.items():
+        if key in asked.model_fields_set and getattr(asked, key) != value:
+            raise InputError(f"{key} is {getattr(asked, key)}, and that of {config.init} is {value}: leave it out")
+    if config.length > network.config.max_position_embeddings:
+        raise InputError(
+            f"sequences of {config.length}, and {config.init} has {network.config.max_position_embeddings} positions"
+        )
+    within = network.config.separate and not asked.random_words
+    return config.model_copy(update={**found, **({"random_words": "language"} if within else {})})
 
 
 def _places(device: str) -> Any:
@@ -109,30 +157,52 @@ def _places(device: str) -> Any:
         from accelerate import PartialState
     except ImportError as error:
         raise MissingExtraError("accelerate", "pretrain", "pretraining") from error
-    return PartialState(cpu=device == "cpu")
+    if device not in ("", "cpu", "cuda"):
+        raise InputError(f"device {device!r} is neither cpu nor cuda; CUDA_VISIBLE_DEVICES chooses one of several")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InputError("there is no GPU that torch can use: leave out the device")
+    return PartialState(cpu=device == "cpu" or not torch.cuda.is_available())
 
 
-def _folder(out: Path, config: Config, *, force: bool, alone: bool) -> Path:
-    """The run's folder; one that holds another run is refused, or emptied by force."""
+def _refuse(out: Path, config: Config, *, force: bool) -> None:
+    """An error where the folder holds another run that got anywhere, or something else."""
     path = out / "config.yaml"
-    if alone:
-        if force and path.exists():
-            for name in ("checkpoint.pt", "log.jsonl", "model", "best", "data", "tensorboard"):
-                shutil.rmtree(out / name, ignore_errors=True)
-                (out / name).unlink(missing_ok=True)
-        elif path.exists():
-            before, now = read_config(str(path)).model_dump(mode="json"), config.model_dump(mode="json")
-            other = [k for k in now if k not in _MAY_DIFFER and before.get(k) != now[k]]
-            if other:
-                told = "; ".join(f"{k} was {before.get(k)} and is {now[k]}" for k in other[:3])
-                raise InputError(f"{out} holds another run ({told}): choose another folder, or --force to replace it")
-        elif out.exists() and any(p.name != ".lock" for p in out.iterdir()):
+    if force:
+        return
+    if not path.exists():
+        if any(p.name != ".lock" for p in out.iterdir()):
             raise InputError(f"{out} is not empty and holds no run: choose another folder")
-        out.mkdir(parents=True, exist_ok=True)
-        write_config(config, path)
-        (out / "version.json").write_text(json.dumps({"interlingua": __version__, "torch": torch.__version__}))
-    return out
+        return
+    if not (out / "checkpoint.pt").exists():
+        return  # it never got to an update worth keeping
+    before, now = read_config(str(path)).model_dump(mode="json"), config.model_dump(mode="json")
+    if config.init:
+        before, now = ({k: v for k, v in each.items() if k not in _SHAPE} for each in (before, now))
+    other = [k for k in now if k not in _MAY_DIFFER and before.get(k) != now[k]]
+    if other:
+        told = "; ".join(f"{k} was {before.get(k)} and is {now[k]}" for k in other[:3])
+        raise InputError(f"{out} holds another run ({told}): choose another folder, or --force to replace it")
+
+
+def _begin(out: Path, config: Config, processes: int, *, force: bool) -> None:
+    """Make the folder this run's."""
+    if force and (out / "config.yaml").exists():
+        for name in ("checkpoint.pt", "log.jsonl", "model", "best", "data", "tensorboard"):
+            shutil.rmtree(out / name, ignore_errors=True)
+            (out / name).unlink(missing_ok=True)
+    write_config(config, out / "config.yaml")
+    facts = {"interlingua": __version__, "torch": torch.__version__, "processes": processes}
+    (out / "version.json").write_text(json.dumps(facts) + "\n", encoding="utf-8")
 
 
 # What a run may differ in without being another: how it is computed and watched, not what.
-_MAY_DIFFER = ("preset", "evaluate_every", "checkpoint_every", "bf16", "compile", "cuda_graphs", "stock")
+_MAY_DIFFER = (
+    "preset",
+    "random_words",
+    "evaluate_every",
+    "checkpoint_every",
+    "bf16",
+    "compile",
+    "cuda_graphs",
+    "stock",
+)

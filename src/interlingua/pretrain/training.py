@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import queue
 import shutil
 import threading
@@ -76,7 +77,8 @@ class Training:
     def __init__(self, config: Config, folder: Path, prepared: Prepared, network: Any, place: Any) -> None:
         self.config, self.folder, self.prepared, self.place = config, folder, prepared, place
         self.device = place.device
-        torch.manual_seed(config.seed)
+        # each process drops out other neurons
+        torch.manual_seed(config.seed + place.process_index)
         self.network = network.to(self.device).train()
         self.objectives = objectives_of(config, prepared)
         self.mixture = Mixture(
@@ -107,25 +109,25 @@ class Training:
         mark, marked = started, self.done
         self.update.total.zero_()
         try:
-            with Log(self.folder, say, progress) if main else nullcontext(lambda _: None) as log:
+            with Log(self.folder, say, progress, after=self.done) if main else nullcontext(lambda _: None) as log:
                 for number, batch in self._batches(self.done, last):
                     self.whole = False
                     self.update(batch, number)
                     self.done, self.whole = number + 1, True
                     due = self.done == last or self.done % config.evaluate_every == 0
                     if due or self.done % every == 0:
-                        loss = float(self.update.total) / (self.done - marked)
+                        # an evaluation that was interrupted is to be done again
+                        self.whole = not due
+                        loss = self._loss() / (self.done - marked)
                         self.update.total.zero_()
-                        if not math.isfinite(loss):
-                            self.whole = False
-                            raise InputError(f"the loss is not finite at update {self.done}: take a lower rate")
                         now = time.monotonic()
                         speed = (self.done - marked) / max(now - mark, 1e-9)
                         left = (last - self.done) * (now - started) / max(self.done - first, 1)
                         scores = self._evaluate() if due else ()
                         log(Line(self.done, loss, rate_at(number, config), speed, speed * config.batch, left, scores))
-                        mark, marked = time.monotonic(), self.done
+                        mark, marked, self.whole = time.monotonic(), self.done, True
                     if self.done == last or self.done % config.checkpoint_every == 0:
+                        self._loss()
                         self._checkpoint()
         except BaseException:
             # Interrupted between two updates, nothing is lost; inside one, what came after the last checkpoint.
@@ -139,15 +141,26 @@ class Training:
         self.place.wait_for_everyone()
         return Run(self.folder, self.done, loss, scores, overall, main)
 
+    def _loss(self) -> float:
+        """The sum of losses since it was last set to zero, over all processes."""
+        total = self.update.total.clone()
+        self._reduce([total.view(1)])
+        if not math.isfinite(float(total)):
+            self.whole = False
+            raise InputError(
+                f"the loss is not finite at update {self.done}: take a lower rate, or mask more than nothing"
+            )
+        return float(total)
+
     def _evaluate(self) -> tuple[Score, ...]:
         held = self.prepared.held
         length, start = self.config.length, self.prepared.reading.start
         found = evaluate(self.network, held, self.objectives, length, start, self.device, bf16=self.update.bf16)
         chosen = next((s.perplexity for s in found if s.language == self.config.select), float("inf"))
         if chosen < self.best:
-            self.best = chosen
             if self.place.is_main_process:
                 self._save(self.folder / "best")
+            self.best = chosen
         return tuple(found)
 
     def _batches(self, first: int, last: int) -> Iterator[tuple[int, Batch]]:
@@ -211,6 +224,7 @@ class Training:
             return
         state = {
             "update": self.done,
+            "data": self.prepared.key,
             "best": self.best,
             "network": self.network.state_dict(),
             "optimizer": self.update.optimizer.state_dict(),
@@ -224,7 +238,7 @@ class Training:
             partial.unlink(missing_ok=True)
             self.whole = False
             raise InputError(
-                f"the checkpoint cannot be written to {self.folder} ({str(error).splitlines()[0][:80]}): free some "
+                f"the checkpoint cannot be written to {self.folder} ({' '.join(str(error).split())[:80]}): free some "
                 "space and run it again"
             ) from error
         partial.replace(self.folder / "checkpoint.pt")
@@ -237,15 +251,19 @@ class Training:
             state = torch.load(path, map_location=self.device, weights_only=True)
             self.network.load_state_dict(state["network"])
             self.update.optimizer.load_state_dict(state["optimizer"])
-        except (RuntimeError, KeyError, ValueError, EOFError) as error:
-            raise InputError(
-                f"{path} cannot be gone on from ({str(error).splitlines()[0][:120]}): use --force"
-            ) from error
+        except (RuntimeError, KeyError, ValueError, EOFError, OSError, pickle.UnpicklingError) as error:
+            what = " ".join(str(error).split())[:120] or type(error).__name__
+            raise InputError(f"{path} cannot be gone on from ({what}): --force begins anew") from error
+        if state["data"] != self.prepared.key:
+            raise InputError(f"the text has changed since {self.folder} was begun: put it back, or --force begins anew")
         if self.update.rate is not None:
             # the rate is a tensor that captured updates read
             for group in self.update.optimizer.param_groups:
                 group["lr"] = self.update.rate
         self.done, self.best = state["update"], state["best"]
+        if self.place.process_index:
+            torch.manual_seed(self.config.seed + self.place.process_index + self.done)
+            return
         torch.set_rng_state(state["random"].cpu())
         if state["cuda"] is not None and self.device.type == "cuda":
             torch.cuda.set_rng_state(state["cuda"].cpu(), self.device)
