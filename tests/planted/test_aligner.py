@@ -10,7 +10,8 @@ import pytest
 import scipy.special
 
 from interlingua.corpora import aligner
-from interlingua.corpora.aligner import ErrorRate, align, error_rate, symmetrise
+from interlingua.corpora.aligner import align
+from interlingua.corpora.links import ErrorRate, error_rate, symmetrise
 from interlingua.errors import InputError, MissingExtraError, UndefinedError, UnknownNameError
 
 

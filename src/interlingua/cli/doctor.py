@@ -19,6 +19,7 @@ EXTRAS = {
     "models": ("transformers", "loading models and extracting their hidden states"),
     "adapters": ("peft", "models with PEFT adapters"),
     "pretrain": ("accelerate", "training models"),
+    "align": ("eflomal", "word alignment with eflomal or fast_align"),
     "compare": ("scipy", "intervals and comparisons"),
     "zstd": ("zstandard", "text compressed with zstd (.zst)"),
 }
