@@ -8,6 +8,7 @@ from interlingua.errors import InterlinguaError
 from interlingua.languages import Language
 from interlingua.models import architecture as arch
 from interlingua.models import load_model
+from interlingua.models.blocks import NORMS
 from interlingua.models.export import to_stock
 from interlingua.models.load import wrap
 
@@ -65,7 +66,7 @@ def test_equal_weights_give_what_the_stock_architecture_gives(form, norm, stock,
         assert torch.equal(again(**seen).logits, theirs)
 
 
-@pytest.mark.parametrize("norm", arch.NORMS)
+@pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("form", FORMS)
 def test_saved_and_loaded_by_the_auto_classes(form, norm, tmp_path):
     ours = network(form, norm=norm, scale_residual=True)

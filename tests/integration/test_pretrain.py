@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+import transformers
 
 import interlingua as il
 from interlingua.errors import InterlinguaError
@@ -45,7 +46,7 @@ def settings(texts, **how):
 
 
 def weights(folder):
-    network = architecture.AutoModelForMaskedLM.from_pretrained(folder)
+    network = transformers.AutoModelForMaskedLM.from_pretrained(folder)
     return network.state_dict()
 
 
@@ -318,8 +319,6 @@ def test_two_processes_share_a_batch_and_give_what_one_gives(texts, tmp_path):
 
 def test_any_model_is_trained_on(texts, tmp_path):
     for name, objective in (("bert", "mlm"), ("gpt2", "clm")):
-        import transformers
-
         kind = transformers.AutoModelForMaskedLM if objective == "mlm" else transformers.AutoModelForCausalLM
         torch.manual_seed(0)
         network = kind.from_config(tiny.network(name).config)

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from interlingua.errors import InputError
-from interlingua.models.architecture import POST, PRE, LabForCausalLM, LabForMaskedLM, LabForSeq2SeqLM
+from interlingua.models.architecture import LabForCausalLM, LabForMaskedLM, LabForSeq2SeqLM
+from interlingua.models.blocks import POST, PRE
 
 # Rows of a table of positions that stand before the first: those of XLM-R and BART start behind the padding's.
 OFFSET = 2
