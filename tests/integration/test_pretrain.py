@@ -94,6 +94,17 @@ def test_one_run_a_folder_at_a_time(texts, tmp_path):
     assert {p: p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file()} == before
 
 
+def test_a_folder_of_something_else_is_left_alone_even_by_force(texts, tmp_path):
+    for name in ("data", "model"):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+        (tmp_path / "mine" / name / "precious").write_text("kept")
+    (tmp_path / "mine" / "config.yaml").write_text("a: 1\n")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InterlinguaError, match="is not empty and holds no run"):
+        pretrain(settings(texts), tmp_path / "mine", device="cpu", force=True)
+    assert [p for p in sorted(tmp_path.rglob("*")) if p.name != ".lock"] == before
+
+
 def test_damage_is_told_or_mended(texts, tmp_path):
     config = settings(texts)
     whole = pretrain(config, tmp_path / "run", device="cpu")

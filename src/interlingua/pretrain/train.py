@@ -167,11 +167,12 @@ def _places(device: str) -> Any:
 def _refuse(out: Path, config: Config, *, force: bool) -> None:
     """An error where the folder holds another run that got anywhere, or something else."""
     path = out / "config.yaml"
-    if force:
-        return
-    if not path.exists():
+    if not _is_run(out):
+        # not even by force: `data` and `model` may be anybody's
         if any(p.name != ".lock" for p in out.iterdir()):
             raise InputError(f"{out} is not empty and holds no run: choose another folder")
+        return
+    if force:
         return
     if not (out / "checkpoint.pt").exists():
         return  # it never got to an update worth keeping
@@ -184,9 +185,18 @@ def _refuse(out: Path, config: Config, *, force: bool) -> None:
         raise InputError(f"{out} holds another run ({told}): choose another folder, or --force to replace it")
 
 
+def _is_run(out: Path) -> bool:
+    """Whether a run wrote this folder."""
+    try:
+        facts = json.loads((out / "version.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(facts, dict) and "interlingua" in facts and (out / "config.yaml").exists()
+
+
 def _begin(out: Path, config: Config, processes: int, *, force: bool) -> None:
     """Make the folder this run's."""
-    if force and (out / "config.yaml").exists():
+    if force:
         for name in ("checkpoint.pt", "log.jsonl", "model", "best", "data", "tensorboard"):
             shutil.rmtree(out / name, ignore_errors=True)
             (out / name).unlink(missing_ok=True)
