@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import unicodedata
@@ -126,6 +127,39 @@ def test_text_that_changed_is_noticed(texts, tmp_path):
     own.write_text(lines + "One more sentence.\n", encoding="utf-8")
     with pytest.raises(InterlinguaError, match="the text has changed since"):
         pretrain(config, tmp_path / "run", device="cpu")
+
+
+def test_sentences_of_tests_are_never_trained_on(texts, tmp_path):
+    lines = Path(texts["en"][0]).read_text(encoding="utf-8").splitlines()
+    test = tmp_path / "tests.txt"
+    test.write_text("".join(f"{line.upper()}  \n" for line in lines[10:20]), encoding="utf-8")
+    told = []
+    pretrain(settings(texts), tmp_path / "all", device="cpu", prepare_only=True, say=told.append)
+    pretrain(settings(texts, without=str(test)), tmp_path / "some", device="cpu", prepare_only=True, say=told.append)
+    before, after = (int(line.split()[1].replace(",", "")) for line in told if line.startswith("en: "))
+    gone = {line.casefold() for line in lines[10:20]}
+    assert before - after == sum(line.casefold() in gone for line in lines) >= 10
+    # text that shares no line with the pairs
+    other = {lang: [str(tmp_path / f"{lang}.txt")] for lang in LANGS}
+    for lang, (path,) in other.items():
+        own = Path(texts[lang][0]).read_text(encoding="utf-8").splitlines()
+        Path(path).write_text("".join(f"- {line}\n" for line in own), encoding="utf-8")
+    pairs = settings(other, parallel={"en-fr": "everyday"}, tlm=0.5, without=str(test))
+    corpus = il.parallel("everyday", "en", "fr")
+    test.write_text("".join(f"{line}\n" for line in corpus["en"][:30]), encoding="utf-8")
+    pretrain(pairs, tmp_path / "pairs", device="cpu", prepare_only=True)
+    facts = json.loads((tmp_path / "pairs" / "data" / "facts.json").read_text(encoding="utf-8"))
+    assert next(s for s in facts["streams"] if s["name"] == "en-fr")["sentences"] == len(corpus) - 30
+
+
+def test_runs_that_differ_in_their_seed_share_what_was_prepared(texts, tmp_path):
+    pretrain(settings(texts), tmp_path / "a", device="cpu", prepare_only=True)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    told = []
+    pretrain(settings(texts, seed=1), tmp_path / "b", device="cpu", prepare_only=True, say=told.append)
+    assert told == []
+    pretrain(settings(texts, seed=1, equal=True), tmp_path / "b", device="cpu", prepare_only=True, say=told.append)
+    assert told
 
 
 def test_a_run_that_never_began_does_not_keep_its_folder(texts, tmp_path):

@@ -40,11 +40,15 @@ class _Settings(BaseModel):
 
 
 class Tokens(_Settings):
-    """How text becomes tokens. `merges` is the number over all languages, however they are learnt."""
+    """How text becomes tokens. `merges` is the number over all languages, however they are learnt.
+
+    Characters that make up the rarest 1 - `coverage` of a language's text are unknown.
+    """
 
     kind: Literal["joint", "separate", "prefixed"] = "joint"
     model: Literal["bpe", "unigram"] = "bpe"
     merges: int = Field(default=0, ge=0)
+    coverage: float = Field(default=0.99999, gt=0, le=1)
 
 
 class Anchors(_Settings):
@@ -71,6 +75,8 @@ class Config(_Settings):
     sampling: float = Field(default=0.7, ge=0, le=1)
     sampled_by: Literal["sentences", "tokens"] = "sentences"
     lines: int = Field(default=0, ge=0)
+    # a file of sentences that are never trained on: those of tests
+    without: str = ""
     tokens: Tokens = Field(default_factory=Tokens)
     anchors: Anchors = Field(default_factory=Anchors)
 

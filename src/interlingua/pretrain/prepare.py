@@ -66,7 +66,8 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
             say("what was prepared is damaged: it is made again")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "facts.json").unlink(missing_ok=True)
-    texts = {lang: _Lines(lang, sources, config) for lang, sources in config.text.items()}
+    never = _never(config)
+    texts = {lang: _Lines(lang, sources, config, never) for lang, sources in config.text.items()}
     least = min(map(len, texts.values())) if config.equal else 0
     for lang, lines in texts.items():
         lines.keep(least or len(lines), config.seed)
@@ -80,6 +81,7 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
             kind=config.tokens.kind,
             merges=config.tokens.merges,
             model=config.tokens.model,
+            coverage=config.tokens.coverage,
             sentinels=SENTINELS if config.objective == "span" else 0,
         )
         save(known, folder / "vocabulary", model_max_length=config.length)
@@ -99,6 +101,7 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
         unseen = [set(texts[lang].held()) if lang in texts else set() for lang in (first, second)]
         rows = [row for corpus in both for row in zip(corpus[first], corpus[second], strict=True)]
         kept = [row for row in rows if row[0] not in unseen[0] and row[1] not in unseen[1]]
+        kept = [row for row in kept if not never or never.isdisjoint(map(_plain, row))]
         columns = [(lang, [row[side] for row in kept]) for side, lang in enumerate((first, second))]
         facts.append(_encoded(folder, pair, "", reading, columns))
     for row in _overlap(folder, list(texts), reading):
@@ -115,10 +118,11 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
 class _Lines:
     """The lines of a language: a few held out, the others to train on."""
 
-    def __init__(self, lang: str, sources: Sequence[str], config: Config) -> None:
+    def __init__(self, lang: str, sources: Sequence[str], config: Config, never: frozenset[str]) -> None:
         self._held_out = config.held_out
-        each = (_source(source, lang) for source in sources)
-        self._lines = list(islice(chain.from_iterable(each), config.lines or None))
+        each = chain.from_iterable(_source(source, lang) for source in sources)
+        clean = (line for line in each if _plain(line) not in never) if never else each
+        self._lines = list(islice(clean, config.lines or None))
         if len(self._lines) < 4 * config.held_out:
             raise InputError(
                 f"{lang} has {len(self._lines)} lines, and {config.held_out} are held out: give more text, or set "
@@ -158,6 +162,18 @@ def _source(source: str, lang: str) -> Iterable[str]:
     if own_path(source) is None and find(source)[0].kind == Kind.PARALLEL:
         return parallel(source, spoken)[Language.parse(spoken)]
     return text(source, spoken)
+
+
+def _never(config: Config) -> frozenset[str]:
+    """The sentences that must not be trained on."""
+    if not config.without:
+        return frozenset()
+    return frozenset(map(_plain, text(Path(config.without), next(iter(config.text)).partition("@")[0])))
+
+
+def _plain(line: str) -> str:
+    """A line as it is compared: whatever its case and spaces."""
+    return " ".join(line.casefold().split())
 
 
 def _switched(config: Config, lang: str) -> Callable[[Iterable[str]], Iterable[str]]:
@@ -222,11 +238,14 @@ def _overlap(folder: Path, langs: Sequence[str], reading: Reading) -> list[dict[
 
 def _key(config: Config, reading: Reading | None) -> str:
     """What the prepared files depend on."""
-    used = {"text", "parallel", "tlm", "equal", "lines", "tokens", "anchors", "held_out", "seed", "objective"}
+    used = {"text", "parallel", "equal", "lines", "without", "tokens", "anchors", "held_out", "objective"}
     facts = config.model_dump(mode="json", include=used)
+    # Runs that differ in their seed alone can share what was prepared, where nothing in it was drawn.
+    facts["seed"] = config.seed if config.equal or config.anchors.dictionaries else None
     # Two borrowed vocabularies of one size that cut the same words alike are the same.
     # A file that grew or shrank is another text.
-    own = [s for sources in config.text.values() for s in sources if Path(s).is_file()]
+    named = [*chain.from_iterable([*config.text.values(), *config.parallel.values()]), config.without]
+    own = [s for s in named if Path(s).is_file()]
     facts["sizes"] = {name: Path(name).stat().st_size for name in own}
     facts["reading"] = None if reading is None else [reading.size, reading.encode(next(iter(config.text)), _PROBE)]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
