@@ -162,8 +162,8 @@ def test_agreement_scales_and_marks_disagreement():
 
 def test_agreement_says_when_no_measure_moves():
     flat = TABLES.values.assign(value=0.5, low=0.4, high=0.6)
-    assert "No measure moves enough" in figures._drawing(figures.agreement(flat, MODEL))
-    assert "No measure moves enough" not in figures._drawing(figures.agreement(TABLES.values, MODEL))
+    assert "No measure moves enough" in figures.drawing(figures.agreement(flat, MODEL))
+    assert "No measure moves enough" not in figures.drawing(figures.agreement(TABLES.values, MODEL))
 
 
 def test_neurons_are_counted_and_ranked():

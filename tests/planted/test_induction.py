@@ -6,7 +6,7 @@ import scipy.linalg
 import torch
 
 from interlingua.errors import InterlinguaError
-from interlingua.mapping import fit_procrustes
+from interlingua.mapping import fit_alignment
 from interlingua.mapping.induce import (
     Words,
     check_apart,
@@ -58,12 +58,20 @@ def test_csls_equals_a_naive_computation():
     assert tensors == nearest
 
 
+def aligned(other, places):
+    return fit_alignment(SOURCE, other.vectors, pairs_of(ENGLISH, other, dictionary(places)))
+
+
+def together(how, other):
+    return Words(ENGLISH.words, how.of_source(SOURCE)), Words(other.words, how.of_target(other.vectors))
+
+
 def test_a_planted_lexicon_is_found():
     other = french(0.3)
-    fitted = fit_procrustes(*pairs_of(ENGLISH, other, dictionary(range(200))))
+    both = together(aligned(other, range(200)), other)
     test = dictionary(range(200, 500), more=[("e200", "f7"), ("unknown", "f3"), ("e300", "nowhere")])
     check_apart(dictionary(range(200)), test)
-    result = induce(ENGLISH, other, test, fitted)
+    result = induce(*both, test)
     assert result.precision[1] > 0.97
     assert result.precision[1] <= result.precision[5] <= result.precision[10] <= 1
     assert (result.n, result.coverage) == (300, pytest.approx(300 / 301))
@@ -71,21 +79,18 @@ def test_a_planted_lexicon_is_found():
     hits = np.mean([any(w == f"f{i}" for w in result.found[f"e{i}"][:1]) for i in range(201, 500)])
     assert result.precision[1] == pytest.approx(hits, abs=1 / 300)
     # no map, no translation
-    wrong = fit_procrustes(SOURCE, SOURCE)
-    assert induce(ENGLISH, other, test, wrong).precision[1] < 0.02
+    assert induce(ENGLISH, other, test).precision[1] < 0.02
 
 
 def test_more_pairs_and_refinement_help():
     other = french(1.0)
     test = dictionary(range(1000, 1500))
-    shares = [
-        induce(ENGLISH, other, test, fit_procrustes(*pairs_of(ENGLISH, other, dictionary(range(n))))).precision[1]
-        for n in (20, 100, 1000)
-    ]
+    shares = [induce(*together(aligned(other, range(n)), other), test).precision[1] for n in (20, 100, 1000)]
     assert shares[0] < shares[1] < shares[2]
-    few = fit_procrustes(*pairs_of(ENGLISH, other, dictionary(range(60))))
-    better = refine(ENGLISH, other, few, rounds=3)
-    assert induce(ENGLISH, other, test, better).precision[1] > induce(ENGLISH, other, test, few).precision[1] + 0.05
+    few = aligned(other, range(60))
+    better = refine(few, SOURCE, other.vectors, rounds=3)
+    assert better.way == "refined"
+    assert induce(*together(better, other), test).precision[1] > induce(*together(few, other), test).precision[1] + 0.05
 
 
 def test_hubs_are_held_against_a_word():
@@ -93,8 +98,7 @@ def test_hubs_are_held_against_a_word():
     other = french(0.8)
     hub = np.vstack([other.vectors + 2.0, (other.vectors + 2.0).mean(0, keepdims=True)])
     left, right = Words(ENGLISH.words, SOURCE @ ROTATION + 2.0), Words((*other.words, "hub"), hub)
-    same = fit_procrustes(np.eye(D), np.eye(D))
-    by = {how: induce(left, right, dictionary(range(400)), same, by=how) for how in ("cosine", "csls")}
+    by = {how: induce(left, right, dictionary(range(400)), by=how) for how in ("cosine", "csls")}
     hubs = {how: sum(found[0] == "hub" for found in each.found.values()) for how, each in by.items()}
     assert hubs["cosine"] > 10 * max(hubs["csls"], 1)
     assert by["csls"].precision[1] > by["cosine"].precision[1]
@@ -108,8 +112,12 @@ def test_hubs_are_held_against_a_word():
         (lambda: check_apart(dictionary(range(5)), dictionary(range(4, 9))), "1 words are in both dictionaries \\(e4"),
         (lambda: pairs_of(ENGLISH, ENGLISH, dictionary(range(5))), "no pair in common"),
         (
-            lambda: induce(ENGLISH, ENGLISH, dictionary(range(5)), fit_procrustes(SOURCE, SOURCE)),
+            lambda: induce(ENGLISH, ENGLISH, dictionary(range(5))),
             "none of the 5 words of the dictionary has a vector",
+        ),
+        (
+            lambda: refine(fit_alignment(SOURCE, SOURCE, ([0, 1], [0, 1]), "shift"), SOURCE, SOURCE),
+            "a rotation is refined, and this is shift",
         ),
         (lambda: neighbours(SOURCE, SOURCE, 3), "CSLS needs the neighbourhoods"),
         (lambda: neighbours(SOURCE, SOURCE, 3, by="cosin"), "did you mean cosine"),

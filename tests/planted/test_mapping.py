@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.linalg
+import sklearn.decomposition
 import torch
 
 from interlingua.errors import InterlinguaError
@@ -13,7 +14,8 @@ from interlingua.mapping import (
     fit_procrustes,
     fit_ridge,
 )
-from interlingua.mapping.maps import cross_product, open_map, procrustes_of, save_map
+from interlingua.mapping.alignment import WAYS, fit_alignment, fit_reduction, open_alignment, save_alignment
+from interlingua.mapping.maps import cross_product, procrustes_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 12)) @ np.diag(np.linspace(3, 0.3, 12)) + RNG.normal(size=12)
@@ -88,36 +90,76 @@ def test_other_maps():
     np.testing.assert_allclose(shifted(X), X + 5)
 
 
-def test_maps_are_saved_and_know_what_they_are_for(tmp_path):
-    source = {"model": "a", "layer": 3, "language": "fr"}
-    fitted = fit_procrustes(X, X @ ROTATION, source=source, target={"model": "b", "layer": 3})
-    place = save_map(fitted, tmp_path / "fr-en")
-    again = open_map(place)
-    np.testing.assert_array_equal(again.weight, fitted.weight)
-    assert (again.kind, again.n, again.source, again.target) == ("rotation", 400, source, {"model": "b", "layer": 3})
-    np.testing.assert_array_equal(again(X, layer=3), fitted(X))
-    with_shift = open_map(save_map(fit_mean_shift(X, X + 1), tmp_path / "shift.npz"))
-    np.testing.assert_allclose(with_shift(X), X + 1)
+def test_ways_of_aligning():
+    y = X @ ROTATION + 0.2
+    pairs = (range(200), range(200))
+    turned = fit_alignment(X, y, pairs)
+    left, right = turned.of_source(X), turned.of_target(y)
+    # the two sides of one shape: normalised alike, and turned onto each other
+    np.testing.assert_allclose(np.linalg.norm(left, axis=1), 1)
+    assert np.sum(left * right, axis=1).min() > 0.85
+    alone = fit_alignment(X, y, pairs, "normalised")
+    assert np.sum(alone.of_source(X) * alone.of_target(y), axis=1).mean() < 0.5
+    shifted = fit_alignment(X, X + 3, pairs, "shift")
+    np.testing.assert_allclose(shifted.of_target(X + 3), X)
+    same = fit_alignment(X, y, pairs, "identity")
+    np.testing.assert_array_equal(same.of_source(X), X)
+    np.testing.assert_array_equal(same.of_target(y), y)
+    bent = fit_alignment(X, y @ RNG.normal(size=(12, 20)), pairs, "least_squares")
+    assert bent.of_target(np.ones((2, 20))).shape == (2, 12)
+
+
+def test_a_wider_side_is_brought_to_its_main_directions():
+    wide = np.hstack([X @ ROTATION, 1e-3 * RNG.normal(size=(400, 8))])
+    with pytest.raises(InterlinguaError, match="12 and 20 neurons: rotation needs equal widths"):
+        fit_alignment(X, wide, (range(400), range(400)))
+    aligned = fit_alignment(X, wide, (range(400), range(400)), reduce=True)
+    centred = fit_alignment(X - X.mean(0), wide[:, :12] - wide[:, :12].mean(0), (range(400), range(400)))
+    assert np.sum(aligned.of_source(X) * aligned.of_target(wide), axis=1).min() > 0.8
+    assert np.sum(centred.of_source(X - X.mean(0)) * aligned.of_target(wide), axis=1).mean() > 0.9
+    # the main directions are those that scikit-learn finds, up to sign
+    theirs = sklearn.decomposition.PCA(5).fit(wide).transform(wide)
+    np.testing.assert_allclose(np.abs(fit_reduction(wide, 5)(wide)), np.abs(theirs), atol=1e-8)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("reduce", [False, True])
+def test_alignments_are_saved(tmp_path, way, reduce):
+    y = np.hstack([X, X[:, :3]]) if reduce else X @ ROTATION + 1
+    source, target = {"model": "a", "layer": 3, "language": "en"}, {"model": "b", "layer": 3}
+    aligned = fit_alignment(X, y, (range(300), range(300)), way, reduce=reduce, source=source, target=target)
+    again = open_alignment(save_alignment(aligned, tmp_path / "fr-en"))
+    np.testing.assert_array_equal(again.of_source(X, layer=3), aligned.of_source(X))
+    np.testing.assert_array_equal(again.of_target(y, model="b"), aligned.of_target(y))
+    assert (again.way, again.widths, again.facts) == (way, aligned.widths, {"source": source, "target": target})
+
+
+def test_misuse_is_told(tmp_path):
+    aligned = fit_alignment(X, X, (range(9), range(9)), source={"layer": 3, "model": "a"})
     for call, message in (
-        (lambda: again(X, layer=4), "the map is for layer 3, and these vectors are of 4"),
-        (lambda: again(X, model="c"), "the map is for model 'a'"),
-        (lambda: again(X, colour="red"), "nothing of 'colour'"),
-        (lambda: again(X[:, :5]), "rows have 5 neurons, and the map takes 12"),
+        (lambda: aligned.of_source(X, layer=4), "it is for layer 3, and these vectors are of 4"),
+        (lambda: aligned.of_source(X, model="c"), "it is for model 'a'"),
+        (lambda: aligned.of_target(X, colour="red"), "nothing of 'colour'"),
+        (lambda: aligned.of_target(X[:, :5]), "rows have 5 neurons, and the target side has 12"),
+        (lambda: fit_alignment(X, X, ([0, 1], [0, 1]), "rotate"), "did you mean rotation"),
+        (lambda: fit_alignment(X, X, ([0, 1], [0, 1]), source={"colour": 1}), "nothing of 'colour'"),
+        (lambda: fit_alignment(X, X, ([0, 1, 2], [0, 1])), "3"),
+        (lambda: fit_reduction(X[:3], 5), "3 rows of 12 neurons have no 5 main directions"),
+        (lambda: fit_reduction(X, 5)(X[:, :3]), "rows have 3 neurons, and this was fitted on 12"),
+        (lambda: fit_procrustes(X, X)(X[:, :5]), "rows have 5 neurons, and the map takes 12"),
         (lambda: fit_normalisation(X)(X[:, :5]), "rows have 5 neurons, and this was fitted on 12"),
         (lambda: fit_normalisation(X[:1]), "one row less its mean is nothing"),
         (lambda: fit_normalisation(np.zeros((3, 4))), "rows of zeros"),
         (lambda: fit_procrustes(X, X[:5]), "400"),
         (lambda: fit_procrustes(X, X[:, :5]), "12"),
         (lambda: fit_procrustes(X * np.nan, X), "finite|NaN|not a number"),
-        (lambda: fit_procrustes(X, X, place={}), "not of 'place'"),
-        (lambda: fit_procrustes(X, X, source={"colour": 1}), "not 'colour'"),
         (lambda: fit_ridge(X, X, 0), "alpha is 0"),
         (lambda: cross_product([]), "no rows"),
         (lambda: procrustes_of(np.ones((3, 4)), 3), "equal widths"),
-        (lambda: open_map(tmp_path / "nowhere.npz"), "is not there"),
+        (lambda: open_alignment(tmp_path / "nowhere.npz"), "is not there"),
     ):
         with pytest.raises(InterlinguaError, match=message):
             call()
     (tmp_path / "bad.npz").write_bytes(b"no zip")
-    with pytest.raises(InterlinguaError, match="it is no map"):
-        open_map(tmp_path / "bad.npz")
+    with pytest.raises(InterlinguaError, match="it is no alignment"):
+        open_alignment(tmp_path / "bad.npz")

@@ -115,7 +115,7 @@ def survey(
         raise UnknownNameError("language in the corpus", asked.source, map(str, corpus.langs))
     config = _config(models, corpus, asked)
     with claimed(folder):
-        _same_run(folder, config, force=force)
+        same_run(folder, config, force=force)
         parts = [_one(name, corpus, folder, asked, load, stage) for name in models]
     rows = {name: [row for part in parts for row in part.get(name, [])] for name in COLUMNS}
     return Tables.of(config, **rows)
@@ -289,7 +289,7 @@ def _slug(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", _shown(name)).strip("-.") or "model"
 
 
-def _same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:
+def same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:
     """Make the folder that of this run: one that holds the numbers of another is refused, or emptied by `force`."""
     path = folder / CONFIG
     if force:

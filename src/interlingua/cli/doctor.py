@@ -20,6 +20,7 @@ EXTRAS = {
     "adapters": ("peft", "models with PEFT adapters"),
     "pretrain": ("accelerate", "training models"),
     "align": ("eflomal", "word alignment with eflomal or fast_align"),
+    "map": ("gensim", "static vectors of words, beside those of models"),
     "compare": ("scipy", "intervals and comparisons"),
     "zstd": ("zstandard", "text compressed with zstd (.zst)"),
 }

@@ -291,6 +291,33 @@ def dictionary(
     return _of_type(Dictionary, record, str(name), "a dictionary")
 
 
+def dictionaries(name: str | Path, source: Tag, target: Tag, *, test: str | Path = "") -> tuple[Dictionary, Dictionary]:
+    """A dictionary to learn from and one to be judged by, with no source word in both.
+
+    `test` names the second; without it, the splits train and test of a data set are taken where it has them, and every
+    fourth word is put aside otherwise.
+    """
+    if not test and own_path(name) is None:
+        try:
+            learn, judge = (dictionary(name, source, target, split=split) for split in ("train", "test"))
+        except UnknownNameError:
+            learn = dictionary(name, source, target)
+            judge = None
+    else:
+        learn = dictionary(name, source, target)
+        judge = dictionary(test, source, target) if test else None
+    if judge is None:
+        return (
+            learn.take([i for i in range(len(learn.words)) if i % 4]),
+            learn.take(list(range(0, len(learn.words), 4))),
+        )
+    asked = set(judge.words)
+    kept = [i for i, word in enumerate(learn.words) if word not in asked]
+    if not kept:
+        raise InputError(f"every word of {learn.name} is in {judge.name} too: nothing is left to learn from")
+    return learn if len(kept) == len(learn.words) else learn.take(kept), judge
+
+
 def bitext(name: str | Path, source: Tag, target: Tag, *, split: str = "", path: str | Path | None = None) -> Bitext:
     """Word-aligned sentence pairs: a data set by name, or a file (.jsonl with word lists, or TSV with links)."""
     if own := own_path(name):

@@ -6,12 +6,13 @@ neighbours on the other side. Products are computed in blocks: nothing of the si
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from interlingua.errors import InputError, UnknownNameError
-from interlingua.mapping.maps import LinearMap, fit_procrustes
+from interlingua.mapping.alignment import Alignment
+from interlingua.mapping.maps import fit_procrustes
 from interlingua.measures.arrays import Array, matrix, namespace
 from interlingua.measures.retrieval import BLOCK, largest
 from interlingua.measures.shape import unit_rows
@@ -56,49 +57,49 @@ class Induction:
     chance: float
     by: str
     found: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    gold: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
 
-def induce(
-    source: Words, target: Words, dictionary: Dictionary, fitted: LinearMap, *, by: str = "csls", k: int = 10
-) -> Induction:
-    """Translate every word of a dictionary by its nearest neighbours, and see whether they are in it."""
+def induce(source: Words, target: Words, dictionary: Dictionary, *, by: str = "csls", k: int = 10) -> Induction:
+    """Translate every word of a dictionary by its nearest neighbours in one space, and see whether they are in it."""
     gold = _gold(source, target, dictionary)
     if not gold:
         raise InputError(
             f"none of the {len(dictionary.words)} words of the dictionary has a vector and a translation with one: are "
             "vocabulary and dictionary of the same languages, and tokenised and cased alike?"
         )
-    mapped = fitted(source.vectors)
-    xp = namespace(mapped)
-    queries = [source.places[word] for word in gold]
-    asked = xp.take(mapped, xp.asarray(queries, device=mapped.device), axis=0)
-    scale = neighbourhoods(mapped, target.vectors, k) if by == "csls" else None
-    nearest = neighbours(asked, target.vectors, max(RANKS), by=by, scale=scale)
-    precision: dict[int, int] = {}
-    found: dict[str, tuple[str, ...]] = {}
-    for (word, right), row in zip(gold.items(), nearest, strict=True):
-        found[word] = tuple(target.words[i] for i in row)
-        first = next((rank for rank, i in enumerate(row, start=1) if i in right), max(RANKS) + 1)
-        for rank in RANKS:
-            precision[rank] = precision.get(rank, 0) + (first <= rank)
+    xp = namespace(source.vectors)
+    queries = xp.asarray([source.places[word] for word in gold], device=source.vectors.device)
+    scale = neighbourhoods(source.vectors, target.vectors, k) if by == "csls" else None
+    nearest = neighbours(xp.take(source.vectors, queries, axis=0), target.vectors, max(RANKS), by=by, scale=scale)
+    found = {word: tuple(target.words[i] for i in row) for word, row in zip(gold, nearest, strict=True)}
     chance = sum(len(right) for right in gold.values()) / len(gold) / len(target.words)
-    shares = {rank: hits / len(gold) for rank, hits in precision.items()}
-    return Induction(shares, len(gold), len(gold) / len(dictionary.words), chance, by, found)
+    share = len(gold) / len(dictionary.words)
+    right = {word: tuple(target.words[i] for i in sorted(places)) for word, places in gold.items()}
+    return Induction(precision(nearest, list(gold.values())), len(gold), share, chance, by, found, right)
 
 
-def pairs_of(source: Words, target: Words, dictionary: Dictionary) -> tuple[Array, Array]:
-    """The vectors of every pair of a dictionary that has both, row by row: what a map is fitted on."""
+def precision(nearest: Sequence[Sequence[int]], right: Sequence[Collection[int]]) -> dict[int, float]:
+    """The share of queries that have something right among their nearest, at every rank."""
+    hits = dict.fromkeys(RANKS, 0)
+    for row, wanted in zip(nearest, right, strict=True):
+        first = next((rank for rank, i in enumerate(row, start=1) if i in wanted), max(RANKS) + 1)
+        for rank in RANKS:
+            hits[rank] += first <= rank
+    return {rank: n / max(len(nearest), 1) for rank, n in hits.items()}
+
+
+def pairs_of(source: Words, target: Words, dictionary: Dictionary) -> tuple[list[int], list[int]]:
+    """The places of every pair of a dictionary that has both: what an alignment is fitted on."""
     both = [
         (source.places[word], i) for word, right in _gold(source, target, dictionary).items() for i in sorted(right)
     ]
     if not both:
-        raise InputError("dictionary and vocabularies have no pair in common: nothing to fit a map on")
-    xp = namespace(source.vectors, target.vectors)
-    left, right = ([pair[side] for pair in both] for side in (0, 1))
-    return tuple(
-        xp.take(vectors, xp.asarray(places, device=vectors.device), axis=0)
-        for vectors, places in ((source.vectors, left), (target.vectors, right))
-    )
+        raise InputError(
+            "dictionary and vocabularies have no pair in common: nothing to fit a map on; are they of the same "
+            "languages, and tokenised and cased alike?"
+        )
+    return [pair[0] for pair in both], [pair[1] for pair in both]
 
 
 def check_apart(training: Dictionary, test: Dictionary) -> None:
@@ -109,24 +110,20 @@ def check_apart(training: Dictionary, test: Dictionary) -> None:
         )
 
 
-def refine(
-    source: Words, target: Words, fitted: LinearMap, *, rounds: int = 5, most: int = 10_000, k: int = 10
-) -> LinearMap:
-    """A rotation fitted again and again on the pairs that are each other's nearest by CSLS, among frequent words."""
-    x, y = source.vectors[:most, :], target.vectors[:most, :]
-    xp = namespace(x, y)
+def refine(aligned: Alignment, x: Array, y: Array, *, rounds: int = 5, most: int = 10_000, k: int = 10) -> Alignment:
+    """A rotation fitted again and again on the pairs that are each other's nearest by CSLS, among the first rows."""
+    if aligned.way != "rotation" or aligned.map is None:
+        raise InputError(f"a rotation is refined, and this is {aligned.way}")
+    fixed, before = aligned.of_source(x[:most, :]), replace(aligned, map=None).of_target(y[:most, :])
+    xp = namespace(fixed, before)
+    fitted = aligned.map
     for _ in range(rounds):
-        mapped = fitted(x)
-        forth = _best(neighbours(mapped, y, 1, scale=neighbourhoods(mapped, y, k)))
-        back = _best(neighbours(y, mapped, 1, scale=neighbourhoods(y, mapped, k)))
-        mutual = [(i, j) for i, j in enumerate(forth) if back[j] == i]
-        if len(mutual) < 2:
+        pairs = _each_others(fixed, fitted(before), k)
+        if len(pairs) < 2:
             raise InputError("no two words are each other's nearest: the first map is too bad to be refined")
-        left, right = (xp.asarray([pair[side] for pair in mutual], device=x.device) for side in (0, 1))
-        fitted = fit_procrustes(
-            xp.take(x, left, axis=0), xp.take(y, right, axis=0), source=fitted.source, target=fitted.target
-        )
-    return fitted
+        left, right = (xp.asarray([pair[side] for pair in pairs], device=fixed.device) for side in (0, 1))
+        fitted = fit_procrustes(xp.take(before, right, axis=0), xp.take(fixed, left, axis=0))
+    return replace(aligned, way="refined", map=fitted)
 
 
 def neighbourhoods(x: Array, y: Array, k: int = 10) -> Array:
@@ -171,8 +168,19 @@ def neighbours(
     return found
 
 
-def _best(nearest: Sequence[Sequence[int]]) -> list[int]:
-    return [row[0] for row in nearest]
+def mutual(source: Words, target: Words, k: int = 10) -> list[tuple[int, int, float]]:
+    """Words of one space that are each other's nearest by CSLS, with their cosine: the surest first."""
+    pairs = _each_others(source.vectors, target.vectors, k)
+    x, y = unit_rows(matrix(source.vectors), "x"), unit_rows(matrix(target.vectors, "y"), "y")
+    found = [(i, j, float(x[i] @ y[j])) for i, j in pairs]
+    return sorted(found, key=lambda each: -each[2])
+
+
+def _each_others(x: Array, y: Array, k: int) -> list[tuple[int, int]]:
+    k = min(k, int(x.shape[0]), int(y.shape[0]))
+    forth = [row[0] for row in neighbours(x, y, 1, scale=neighbourhoods(x, y, k))]
+    back = [row[0] for row in neighbours(y, x, 1, scale=neighbourhoods(y, x, k))]
+    return [(i, j) for i, j in enumerate(forth) if back[j] == i]
 
 
 def _gold(source: Words, target: Words, dictionary: Dictionary) -> dict[str, set[int]]:

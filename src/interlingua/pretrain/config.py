@@ -74,6 +74,8 @@ class Config(_Settings):
     equal: bool = False
     sampling: float = Field(default=0.7, ge=0, le=1)
     sampled_by: Literal["sentences", "tokens"] = "sentences"
+    # batches of sequences of all languages, and not each of one
+    mixed: bool = False
     lines: int = Field(default=0, ge=0)
     # a file of sentences that are never trained on: those of tests
     without: str = ""
@@ -133,6 +135,8 @@ class Config(_Settings):
         if self.separate_embeddings or self.separate_layers:
             if self.objective == "span":
                 raise ValueError("an encoder-decoder has no parts of a language's own: objective mlm or clm")
+            if self.mixed:
+                raise ValueError("a batch of all languages cannot go through parts of one: mixed needs shared parts")
             if self.tlm:
                 raise ValueError("a batch of two languages cannot go through parts of one: tlm needs shared parts")
             if self.init and not Path(self.init).is_dir():
@@ -143,6 +147,8 @@ class Config(_Settings):
             raise ValueError("name a dictionary: --set anchors.dictionaries={en-fr: muse}")
         if self.preset == "monolingual" and len(self.text) > 1:
             raise ValueError(f"monolingual, and there is text of {', '.join(self.text)}: name one, or take default")
+        if self.mixed and self.random_words == "language":
+            raise ValueError("random words of one language need batches of one: leave out mixed, or random_words")
         if self.scale_residual and self.norm != "normformer":
             raise ValueError("scale_residual is a part of norm: normformer")
         if self.tlm and (self.objective != "mlm" or not self.parallel):

@@ -53,9 +53,9 @@ def in_order(tokens: Array, length: int, start: int, most: int) -> Array:
 class Mixture:
     """Which stream serves an update, and with which blocks.
 
-    A batch is of one stream. Streams are drawn with probability ∝ size^`exponent` (1: as they are; 0.7: the papers'; 0:
-    uniform), size being sentences or tokens; `shares` fixes the share of single streams first (translation). Every row
-    begins with the token `start`, as every sentence does that the model will read.
+    A batch is of one stream, or with `mixed` each of its rows is. Streams are drawn with probability ∝ size^`exponent`
+    (1: as they are; 0.7: the papers'; 0: uniform), size being sentences or tokens; `shares` fixes the share of single
+    streams first (translation). Every row begins with the token `start`, as all that a model reads does.
     """
 
     streams: Sequence[Stream]
@@ -66,6 +66,7 @@ class Mixture:
     exponent: float = 0.7
     by: str = "sentences"
     shares: dict[str, float] = field(default_factory=dict)
+    mixed: bool = False
     _orders: dict[tuple[int, int], Array] = field(default_factory=dict, repr=False, compare=False)
     _served: dict[int, Array] = field(default_factory=dict, repr=False, compare=False)
     _counts: list[Array] = field(default_factory=list, repr=False, compare=False)
@@ -100,7 +101,7 @@ class Mixture:
         return self._served[chunk]
 
     def at(self, update: int) -> tuple[int, int]:
-        """The stream of an update, and how many batches that stream gave before."""
+        """The stream of an update (of a row, where batches are mixed), and how many that stream gave before."""
         chunk, place = divmod(update, CHUNK)
         while len(self._counts) <= chunk:
             before = self._counts[-1] if self._counts else np.zeros(len(self.streams), np.int64)
@@ -111,18 +112,29 @@ class Mixture:
         return stream, int(self._counts[chunk][stream] + np.count_nonzero(served[:place] == stream))
 
     def block(self, stream: int, number: int) -> Array:
-        """The batch of a number that a stream gives, (rows, length): all its blocks in a new order every epoch."""
+        """The batch of a number that a stream gives, (rows, length)."""
+        found = np.full((self.rows, self.length), self.start)
+        for row in range(self.rows):
+            found[row, 1:] = self._row(stream, number * self.rows + row)
+        return found
+
+    def blend(self, update: int) -> Array:
+        """The batch of an update whose rows are drawn one by one, (rows, length)."""
+        found = np.full((self.rows, self.length), self.start)
+        for row in range(self.rows):
+            found[row, 1:] = self._row(*self.at(update * self.rows + row))
+        return found
+
+    def _row(self, stream: int, number: int) -> Array:
+        """The block of a number that a stream gives: all its blocks in a new order every epoch."""
         tokens = self.streams[stream].tokens
         # Blocks of an epoch start at a place of their own, so that they do not always end in the same words.
         step = self.length - 1
         blocks = len(tokens) // step - 1
-        found = np.full((self.rows, self.length), self.start)
-        for row in range(self.rows):
-            epoch, place = divmod(number * self.rows + row, blocks)
-            order = self._order(stream, epoch, blocks)
-            first = order[-1] + order[place] * step
-            found[row, 1:] = tokens[first : first + step]
-        return found
+        epoch, place = divmod(number, blocks)
+        order = self._order(stream, epoch, blocks)
+        first = order[-1] + order[place] * step
+        return tokens[first : first + step]
 
     def _order(self, stream: int, epoch: int, blocks: int) -> Array:
         """The order of the blocks of an epoch; behind it, where the first starts."""
@@ -133,7 +145,10 @@ class Mixture:
         return self._orders[stream, epoch]
 
     def batches(self, first: int, last: int) -> Iterator[tuple[int, int, Array]]:
-        """(update, stream, tokens) for every update from `first` up to `last`."""
+        """(update, stream, tokens) for every update from `first` up to `last`; stream -1 is a mixture of all."""
         for update in range(first, last):
+            if self.mixed:
+                yield update, -1, self.blend(update)
+                continue
             stream, number = self.at(update)
             yield update, stream, self.block(stream, number)

@@ -90,6 +90,7 @@ class Training:
             config.sampling,
             config.sampled_by,
             _shares(config),
+            config.mixed,
         )
         if self.mixture.rows % place.num_processes:
             raise InputError(
@@ -172,7 +173,7 @@ class Training:
         def make() -> None:
             try:
                 for number, stream, ids in self.mixture.batches(first, last):
-                    language = self.prepared.streams[stream].language
+                    language = "" if stream < 0 else self.prepared.streams[stream].language
                     asked = self.objectives[language](ids, generator(self.config.seed, 4, number))
                     mine = self._mine(asked, len(ids))
                     ready.put((number, Batch.of(mine, language if separate else None, pin=pin)))

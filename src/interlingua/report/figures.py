@@ -90,17 +90,17 @@ def save(figures: Mapping[str, Figure], folder: Path, formats: Sequence[str] = (
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, chart in figures.items():
-        drawing = _drawing(chart)
+        drawn = drawing(chart)
         for kind in formats:
             path = folder / f"{file_name(name)}.{kind}"
             partial = path.with_name(path.name + ".partial")
-            partial.write_bytes(_converted(drawing, kind))
+            partial.write_bytes(_converted(drawn, kind))
             partial.replace(path)
             written.append(path)
     return tuple(written)
 
 
-def _drawing(chart: Figure) -> str:
+def drawing(chart: Figure) -> str:
     """A chart as SVG."""
     return str(vl_convert().vegalite_to_svg(json.dumps(printable(chart.to_dict()))))
 
@@ -119,7 +119,7 @@ def _converted(drawing: str, kind: str) -> bytes:
 
 def notebook_html(chart: Figure) -> str:
     """A chart as HTML for a notebook: a drawing, with no script and no network."""
-    return f'<div class="interlingua-figure">{_drawing(chart)}</div>'
+    return f'<div class="interlingua-figure">{drawing(chart)}</div>'
 
 
 def vl_convert() -> Any:

@@ -52,23 +52,23 @@ ROWS = "rows"
 def page(tables: Tables, *, title: str) -> str:
     """The whole page."""
     vega = _vega()
-    script = "(() => {\n'use strict';\n" + "\n".join(_template(name) for name in SCRIPTS) + "\n})();"
+    script = "(() => {\n'use strict';\n" + "\n".join(template(name) for name in SCRIPTS) + "\n})();"
     parts = {
-        "policy": _policy(vega, script),
-        "title": _shown(title),
-        "css": _template("page.css"),
+        "policy": policy(vega, script),
+        "title": shown(title),
+        "css": template("page.css"),
         "facts": _facts(tables),
         "summary": _summary(tables),
-        "methods": _shown(methods(tables)),
-        "bibtex": _shown(bibtex(tables)),
-        "versions": _versions(tables.config),
+        "methods": shown(methods(tables)),
+        "bibtex": shown(bibtex(tables)),
+        "versions": versions(tables.config),
         "data": as_json(embedded(tables)),
         "charts": as_json(charts(tables)),
         "vega": vega,
         "script": script,
     }
     # in one pass: what is put in is not searched again
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _template("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template("page.html"))
 
 
 @cache
@@ -76,11 +76,12 @@ def _vega() -> str:
     return str(vl_convert().javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """A file of the page."""
     return (files("interlingua.report") / "page" / name).read_text(encoding="utf-8")
 
 
-def _policy(*scripts: str) -> str:
+def policy(*scripts: str) -> str:
     """Only these scripts run, none is made from text, and nothing is asked of any network."""
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts
@@ -184,7 +185,7 @@ def _without(spec: Any, title: str) -> Any:
     return {k: None if title and k == "title" and v == title else _without(v, title) for k, v in spec.items()}
 
 
-def _shown(words_: str) -> str:
+def shown(words_: str) -> str:
     """Text as HTML shows it; characters that stand for nothing are replaced."""
     return html.escape(printable(words_))
 
@@ -193,12 +194,12 @@ def _summary(tables: Tables) -> str:
     try:
         told, careful = words.summary(tables), words.cautions(tables)
     except InputError as error:
-        return f"<p>{_shown(str(error))}</p>"
+        return f"<p>{shown(str(error))}</p>"
     cards = "".join(
-        f'<div class="finding"><h3 dir="auto">{_shown(heading)}</h3><p dir="auto">{_shown(sentence)}</p></div>'
+        f'<div class="finding"><h3 dir="auto">{shown(heading)}</h3><p dir="auto">{shown(sentence)}</p></div>'
         for heading, sentence in told
     )
-    items = "".join(f'<li dir="auto">{_shown(each)}</li>' for each in careful)
+    items = "".join(f'<li dir="auto">{shown(each)}</li>' for each in careful)
     caution = f'<div class="caution"><h3>Be careful</h3><ul>{items}</ul></div>' if items else ""
     none = "" if cards else "<p>There are no values that can be summed up.</p>"
     return f'{none}<div class="findings">{cards}</div>{_verdicts(tables)}{caution}'
@@ -224,10 +225,10 @@ def _verdicts(tables: Tables) -> str:
             f"{v.matched:.0%}" if math.isfinite(v.matched) else "",
             v.verdict,
         )
-        rows.append("<tr>" + "".join(f'<td dir="auto">{_shown(cell)}</td>' for cell in cells) + "</tr>")
+        rows.append("<tr>" + "".join(f'<td dir="auto">{shown(cell)}</td>' for cell in cells) + "</tr>")
     titles = "".join(f'<th scope="col">{name}</th>' for name in VERDICT)
     return (
-        f"<details{' open' if len(found) <= 30 else ''}><summary>Every pair, by {_shown(found[0].measure)}</summary>"
+        f"<details{' open' if len(found) <= 30 else ''}><summary>Every pair, by {shown(found[0].measure)}</summary>"
         '<div class="scroll" tabindex="0" role="region" aria-label="Verdicts"><table id="verdicts">'
         f"<thead><tr>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         '<p class="caption">Shuffled: the value of pairs put together at random. Untrained: a network of random '
@@ -256,12 +257,13 @@ def _facts(tables: Tables) -> str:
     ]
     told = [f"<b>{count:,}</b> {what}{'s' * (count != 1)}" for count, what in counts if count]
     if corpus.get("name"):
-        told.append(f"corpus <b><bdi>{_shown(str(corpus['name']))}</bdi></b>")
+        told.append(f"corpus <b><bdi>{shown(str(corpus['name']))}</bdi></b>")
     return "".join(f"<li>{each}</li>" for each in told)
 
 
-def _versions(asked: Mapping[str, Any]) -> str:
-    versions = asked.get("versions")
-    known = dict(versions) if isinstance(versions, Mapping) else {}
+def versions(asked: Mapping[str, Any]) -> str:
+    """What a run was made with, as HTML."""
+    given = asked.get("versions")
+    known = dict(given) if isinstance(given, Mapping) else {}
     known.setdefault("interlingua", __version__)
-    return " · ".join(_shown(f"{name} {version}") for name, version in known.items())
+    return " · ".join(shown(f"{name} {version}") for name, version in known.items())

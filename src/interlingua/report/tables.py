@@ -87,13 +87,14 @@ def write(tables: Tables, folder: Path) -> None:
     for name in COLUMNS:
         frame: pd.DataFrame = getattr(tables, name)
         place = folder / f"{RESULTS}.parquet" if name == "values" else folder / DETAILS / f"{name}.parquet"
-        _whole(place, frame.to_parquet(index=False))
-    _whole(folder / f"{RESULTS}.csv", harmless(tables.values).to_csv(index=False).encode())
+        whole(place, frame.to_parquet(index=False))
+    whole(folder / f"{RESULTS}.csv", harmless(tables.values).to_csv(index=False).encode())
     config = {"schema": SCHEMA, **tables.config}
-    _whole(folder / CONFIG, (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode())
+    whole(folder / CONFIG, (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-def _whole(path: Path, content: bytes) -> None:
+def whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
     partial = path.with_name(path.name + ".partial")
     partial.write_bytes(content)
     partial.replace(path)
@@ -109,7 +110,18 @@ def harmless(frame: pd.DataFrame) -> pd.DataFrame:
 
 # What a run and its report write into a folder.
 REPRESENTATIONS, CACHE = "representations", "cache"
-OURS = (REPRESENTATIONS, CACHE, DETAILS, "figures", "report.html", CONFIG, f"{RESULTS}.parquet", f"{RESULTS}.csv")
+# What `interlingua map` writes.
+SCORES, NEIGHBOURS, ALIGNMENTS, INDUCED, MAPPED = (
+    "scores",
+    "neighbours.parquet",
+    "alignments",
+    "dictionary.tsv",
+    "map.html",
+)
+OURS = (
+    REPRESENTATIONS, CACHE, DETAILS, "figures", "report.html", CONFIG, f"{RESULTS}.parquet", f"{RESULTS}.csv",
+    f"{SCORES}.parquet", f"{SCORES}.csv", NEIGHBOURS, ALIGNMENTS, INDUCED, MAPPED,
+)  # fmt: skip
 # What a run may differ in without being another run.
 MAY_DIFFER = ("versions", "device", "schema")
 

@@ -1,0 +1,320 @@
+"""The report of `interlingua map`: what it says in words, curves over layers and over pairs, and a browser of words."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlingua.errors import FormatError, InputError
+from interlingua.report.embed import as_json
+from interlingua.report.figures import drawing, save
+from interlingua.report.page import policy, shown, template, versions
+from interlingua.report.rows import distinct, printable
+from interlingua.report.tables import CONFIG, MAPPED, NEIGHBOURS, SCORES, harmless, pandas, whole
+from interlingua.report.theme import Figure, Rows, alt, themed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Words to browse that a page carries: layers are left out, the middle ones first, where there are more.
+MOST = 30_000
+COLUMNS = (
+    "level", "space", "layer", "way", "by", "direction", "pairs", "p1", "p5", "p10", "same_type", "n", "candidates",
+    "chance", "coverage",
+)  # fmt: skip
+FOUND = ("space", "layer", "way", "by", "query", "nearest", "gold")
+# Fewer translations found than this say nothing about what is needed to find them.
+HITS = 10
+WHAT = {"word": "words", "context": "words in context", "sentence": "sentences"}
+# What the spaces beside the models' own are called.
+BESIDE = {"untrained": "untrained networks", "table": "embedding table", "static": "static vectors (fastText)"}
+
+
+@dataclass(frozen=True)
+class MapTables:
+    """What came out: a row a score, the nearest words of every query (word level), and what was asked for."""
+
+    scores: pd.DataFrame
+    neighbours: pd.DataFrame
+    config: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], scores: Sequence[Any], neighbours: Sequence[Any] = ()) -> MapTables:
+        """From rows."""
+        pd = pandas()
+        frames = (pd.DataFrame(scores, columns=list(COLUMNS)), pd.DataFrame(neighbours, columns=list(FOUND)))
+        return cls(*frames, config)
+
+
+def write_map(tables: MapTables, folder: Path) -> None:
+    """Into a folder, each file whole or not at all."""
+    whole(folder / f"{SCORES}.parquet", tables.scores.to_parquet(index=False))
+    whole(folder / f"{SCORES}.csv", harmless(tables.scores).to_csv(index=False).encode())
+    if len(tables.neighbours):
+        whole(folder / NEIGHBOURS, tables.neighbours.to_parquet(index=False))
+
+
+def read_map(folder: Path) -> MapTables:
+    """The tables of a folder that `interlingua map` wrote."""
+    pd = pandas()
+    if not (folder / f"{SCORES}.parquet").exists():
+        raise InputError(f"{folder} holds no map: it has no {SCORES}.parquet")
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        scores = pd.read_parquet(folder / f"{SCORES}.parquet")
+        near = folder / NEIGHBOURS
+        found = pd.read_parquet(near) if near.exists() else pd.DataFrame(columns=list(FOUND))
+    except (OSError, ValueError) as error:
+        raise FormatError(folder, None, f"it cannot be read ({error}): run the map again") from error
+    if lacking := [c for c in COLUMNS if c not in scores]:
+        raise FormatError(folder / f"{SCORES}.parquet", None, f"it has no column {lacking[0]!r}: run the map again")
+    return MapTables(scores, found, {k: v for k, v in config.items() if k != "schema"})
+
+
+def full(tables: MapTables) -> pd.DataFrame:
+    """The scores of maps fitted on all pairs, the mean of both directions, by the first way of finding neighbours."""
+    scores = tables.scores[tables.scores["by"] == tables.scores["by"].iloc[0]]
+    most = scores.groupby(["space", "layer", "way"])["pairs"].transform("max")
+    keys = ["space", "layer", "way"]
+    return scores[scores["pairs"] == most].groupby(keys, sort=False).mean(numeric_only=True).reset_index()
+
+
+def best(tables: MapTables) -> pd.Series[Any]:
+    """The layer and way at which the models' own vectors do best."""
+    rows = full(tables)
+    mine = rows[rows["space"] == "model"]
+    found: pd.Series[Any] = mine.loc[mine["p1"].idxmax()]
+    return found
+
+
+def told(tables: MapTables) -> list[tuple[str, str]]:
+    """What was found, in words: a heading and a sentence each."""
+    rows, top = full(tables), best(tables)
+    level = str(tables.config.get("level", "word"))
+    share = f"{top['p1']:.1%} of {int(top['n']):,} {WHAT[level]}"
+    found = [
+        (
+            f"{top['p1']:.0%} at layer {int(top['layer'])}",
+            f"{share} find their translation nearest among {int(top['candidates']):,}, after: {top['way']}. A guess "
+            f"would find {top['chance']:.2%}; among the nearest ten it is {top['p10']:.1%}.",
+        )
+    ]
+    here = rows[(rows["space"] == "model") & (rows["layer"] == top["layer"])].set_index("way")["p1"]
+    ways = ", ".join(f"{way} {value:.1%}" for way, value in here.items())
+    few = top["p1"] * top["n"] < HITS
+    heading = "Too little is found to tell ways apart" if few else _needed(here)
+    found.append((heading, f"At that layer: {ways}."))
+    beside = rows[rows["space"] != "model"].sort_values("p1").groupby("space").tail(1)
+    if len(beside):
+        each = ", ".join(f"{BESIDE[r.space]} {r.p1:.1%}" for r in beside.itertuples())
+        found.append(("Beside it", f"At their own best, after a rotation: {each}."))
+    if level == "word":
+        found.append(
+            (
+                f"{top['coverage']:.0%} of the dictionary",
+                f"{int(top['n']):,} words of the test dictionary have a vector and a translation with one; nothing is "
+                "said of the others.",
+            )
+        )
+    return found
+
+
+def _needed(here: pd.Series[float]) -> str:
+    """Whether the two spaces have to be turned."""
+    if "rotation" not in here or "identity" not in here:
+        return "How the spaces were aligned"
+    still = max(float(here[way]) for way in ("identity", "shift", "normalised") if way in here)
+    if here["rotation"] > still * 1.1 + 0.01:
+        return "A rotation is needed" if still < 0.5 * here["rotation"] else "A rotation helps"
+    return "No rotation is needed"
+
+
+def curves(tables: MapTables) -> Figure:
+    """Precision at 1 by layer: a line for each way of aligning, and what stands beside."""
+    rows = full(tables)
+    layered = rows[rows["space"].isin(["model", "untrained"])]
+    shown_ = [
+        {
+            "what": str(r.way) if r.space == "model" else f"{BESIDE['untrained']} ({r.way})",
+            "layer": int(r.layer),
+            "p1": float(r.p1),
+            "beside": bool(r.space != "model"),
+        }
+        for r in layered.itertuples()
+    ]
+    rules = [
+        {"what": BESIDE[r.space], "p1": float(r.p1)}
+        for r in rows[~rows["space"].isin(["model", "untrained"])].itertuples()
+    ]
+    y = alt.Y("p1:Q", title="precision at 1", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True))
+    colour = _coloured([*shown_, *rules])
+    steps = sorted(map(int, layered["layer"].unique()))
+    axis = alt.Axis(values=steps, format="d", labelOverlap=True)
+    base = alt.Chart(Rows(shown_)).encode(x=alt.X("layer:Q", axis=axis), y=y, color=colour)
+    dash = alt.StrokeDash("beside:N", legend=None, scale=alt.Scale(domain=[False, True], range=[[1, 0], [2, 3]]))
+    layers = [base.mark_line().encode(strokeDash=dash), base.mark_point()]
+    if rules:
+        layers.append(alt.Chart(Rows(rules)).mark_rule(strokeDash=[6, 4]).encode(y=y, color=colour))
+    return themed(alt.layer(*layers).properties(title=_title(tables, "by layer"), width=520, height=280))
+
+
+def learning(tables: MapTables) -> Figure | None:
+    """Precision at 1 by the number of pairs that a rotation was fitted on, at three layers."""
+    scores = tables.scores[(tables.scores["by"] == tables.scores["by"].iloc[0]) & (tables.scores["way"] == "rotation")]
+    scores = scores[scores["space"].isin(["model", "static"]) & (scores["pairs"] > 0)]
+    last = int(scores.loc[scores["space"] == "model", "layer"].max()) if (scores["space"] == "model").any() else 0
+    wanted = {0, int(best(tables)["layer"]), last}
+    rows = scores[(scores["space"] == "static") | scores["layer"].isin(wanted)]
+    rows = rows.groupby(["space", "layer", "pairs"])["p1"].mean().reset_index()
+    if rows.groupby(["space", "layer"])["pairs"].nunique().max() < 2:
+        return None
+    shown_ = [
+        {
+            "what": BESIDE["static"] if r.space == "static" else f"layer {int(r.layer)}",
+            "pairs": int(r.pairs),
+            "p1": float(r.p1),
+        }
+        for r in rows.itertuples()
+    ]
+    base = alt.Chart(Rows(shown_)).encode(
+        x=alt.X("pairs:Q", title="pairs the rotation was fitted on", scale=alt.Scale(type="log", nice=False)),
+        y=alt.Y("p1:Q", title="precision at 1", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
+        color=_coloured(shown_),
+    )
+    chart = alt.layer(base.mark_line(), base.mark_point())
+    return themed(chart.properties(title=_title(tables, "by what it was fitted on"), width=520, height=280))
+
+
+def _coloured(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """A colour for each line, named below."""
+    scale = alt.Scale(domain=distinct(r["what"] for r in rows))
+    return alt.Color("what:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=3))
+
+
+def _title(tables: MapTables, what: str) -> dict[str, Any]:
+    config = tables.config
+    level = WHAT.get(str(config.get("level")), "")
+    models = " and ".join(map(str, config.get("models", [])))
+    langs = " – ".join(map(str, config.get("languages", [])))
+    return printable({"text": f"Translations found, {level}, {what}", "subtitle": [f"{langs} · {models}"]})  # type: ignore[no-any-return]
+
+
+def figures(tables: MapTables) -> dict[str, Figure]:
+    """The figures that are worth a file."""
+    found = {"layers": curves(tables)}
+    more = learning(tables)
+    return found if more is None else {**found, "learning": more}
+
+
+def publish_map(tables: MapTables, folder: Path, *, formats: Sequence[str] = ("svg", "png")) -> Path:
+    """The figures and the page of a map into its folder; where the page is."""
+    drawn = figures(tables)
+    if formats:
+        save(drawn, folder / "figures", formats)
+    place = folder / MAPPED
+    whole(place, page(tables, drawn).encode())
+    return place
+
+
+def page(tables: MapTables, drawn: Mapping[str, Figure]) -> str:
+    """The whole page; nothing in it asks for a network."""
+    script = "(() => {\n'use strict';\n" + template("mapping.js") + "\n})();"
+    config = tables.config
+    langs = " – ".join(map(str, config.get("languages", [])))
+    models = " and ".join(map(str, config.get("models", [])))
+    cards = "".join(
+        f'<div class="finding"><h3 dir="auto">{shown(heading)}</h3><p dir="auto">{shown(sentence)}</p></div>'
+        for heading, sentence in told(tables)
+    )
+    charts = "".join(f"<figure>{_picture(chart)}</figure>" for chart in drawn.values())
+    parts = {
+        "policy": policy(script),
+        "title": shown(f"{models}, {langs}"),
+        "css": template("page.css"),
+        "summary": f'<div class="findings">{cards}</div>',
+        "charts": charts,
+        "browser": "" if len(tables.neighbours) else "hidden",
+        "data": as_json(_browsed(tables)),
+        "table": _table(tables),
+        "methods": shown(methods(tables)),
+        "versions": versions(config),
+        "script": script,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template("mapping.html"))
+
+
+def _picture(chart: Figure) -> str:
+    """A chart in both looks; the page's theme shows one of them."""
+    title = chart.to_dict().get("title", {})
+    text = shown(str(title.get("text", "chart")) if isinstance(title, Mapping) else str(title))
+    found = []
+    for look in ("light", "dark"):
+        svg = drawing(themed(chart, dark=look == "dark"))
+        code = base64.b64encode(svg.encode()).decode()
+        found.append(f'<img class="{look}" alt="{text}" src="data:image/svg+xml;base64,{code}">')
+    return "".join(found)
+
+
+def _browsed(tables: MapTables) -> dict[str, Any]:
+    """Queries and their nearest, by layer and way: each word once."""
+    rows = tables.neighbours
+    if not len(rows):
+        return {}
+    rows = rows[(rows["by"] == rows["by"].iloc[0]) & (rows["space"] == "model")]
+    layers = sorted(map(int, rows["layer"].unique()))
+    top = int(best(tables)["layer"])
+    order = sorted(layers, key=lambda n: (n != top, n not in (0, layers[-1]), n))
+    each = max(1, len(rows) // max(1, len(layers)))
+    kept = sorted(order[: max(1, MOST // each)])
+    words: dict[str, int] = {}
+    found: dict[str, dict[str, list[list[int]]]] = {}
+    gold: dict[int, list[int]] = {}
+    for r in rows[rows["layer"].isin(kept)].itertuples():
+        query = words.setdefault(str(r.query), len(words))
+        gold[query] = [words.setdefault(str(w), len(words)) for w in r.gold]
+        near = [words.setdefault(str(w), len(words)) for w in r.nearest]
+        found.setdefault(f"{int(r.layer)}", {}).setdefault(str(r.way), []).append([query, *near])
+    start = {"layer": str(top), "way": str(best(tables)["way"])}
+    return printable({"words": list(words), "gold": gold, "found": found, "start": start})  # type: ignore[no-any-return]
+
+
+def _table(tables: MapTables) -> str:
+    """Every score as a table."""
+    percent = ("p1", "p5", "p10", "same_type", "coverage")
+    columns = [c for c in COLUMNS if c != "level" and tables.scores[c].notna().any()]
+    head = "".join(f'<th scope="col">{shown(c)}</th>' for c in columns)
+    body = []
+    for row in tables.scores[columns].itertuples(index=False):
+        cells = (
+            f"{v:.1%}" if c in percent else f"{v:.2%}" if c == "chance" else f"{v:,}" if isinstance(v, int) else str(v)
+            for c, v in zip(columns, row, strict=True)
+        )
+        body.append("<tr>" + "".join(f'<td dir="auto">{shown(cell)}</td>' for cell in cells) + "</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def methods(tables: MapTables) -> str:
+    """A paragraph for a paper."""
+    config, level = tables.config, str(tables.config.get("level", "word"))
+    models = config.get("models", [])
+    who = f"the {config.get('languages', ['', ''])[0]} and {config.get('languages', ['', ''])[1]} vectors of " + (
+        f"{models[0]}" if len(models) == 1 else " and ".join(map(str, models))
+    )
+    by = "cross-domain similarity local scaling (CSLS, k = 10)" if "csls" in config.get("by", []) else "cosine"
+    how = {
+        "word": "Vectors of words are means over their contexts; precision is over all words of both vocabularies, on "
+        "a test dictionary that shares no source word with the one the maps were fitted on.",
+        "context": "Words in context were linked by a word aligner (intersection of both directions); maps were fitted "
+        "on four fifths of the sentences and judged on the others.",
+        "sentence": "Maps were fitted on sentence pairs of one corpus and judged on another, in both directions.",
+    }
+    return (
+        f"We aligned {who} layer by layer: iterative normalisation of each side (Zhang et al. 2019), then an "
+        "orthogonal Procrustes rotation (Schönemann 1966), compared with vectors as they are and a shift of the mean. "
+        f"Translations were retrieved by {by} (Conneau et al. 2018). {how.get(level, '')}"
+    )
