@@ -209,12 +209,26 @@ class _Run:
         with self.stage(f"aligning {space}") as progress:
             for layer in range(count):
                 place = self.folder / CACHE / f"{space}.{layer}.json"
-                if not place.exists():
-                    whole(place, json.dumps(self._judged(space, layer, judge, reps)).encode())
-                kept = json.loads(place.read_text(encoding="utf-8"))
+                kept = self._kept(place, space, layer)
+                if kept is None:
+                    kept = self._judged(space, layer, judge, reps)
+                    whole(place, json.dumps(kept).encode())
                 self.rows += kept["rows"]
                 self.found += kept["found"]
                 progress(layer + 1, count)
+
+    def _kept(self, place: Path, space: str, layer: int) -> dict[str, Any] | None:
+        """What an earlier run found at a layer, if all of it is still there."""
+        try:
+            found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        aligned = space == "model" and any(row["way"] == KEPT for row in found["rows"])
+        return None if aligned and not self.alignment(layer).exists() else found
+
+    def alignment(self, layer: int) -> Path:
+        """Where the alignment of a layer is kept."""
+        return self.folder / ALIGNMENTS / f"layer-{layer}.npz"
 
     def _judged(self, space: str, layer: int, judge: Judge, reps: Any) -> dict[str, Any]:
         rows, found = [], []
@@ -224,7 +238,7 @@ class _Run:
             rows.append(score.row())
             if space == "model" and score.way == KEPT and score.pairs >= largest:
                 largest = score.pairs
-                save_alignment(aligned, self.folder / ALIGNMENTS / f"layer-{layer}")
+                save_alignment(aligned, self.alignment(layer))
             if score.pairs == max(r["pairs"] for r in rows if r["way"] == score.way):
                 which = {"space": space, "layer": layer, "way": score.way, "by": score.by}
                 found += [
@@ -291,7 +305,7 @@ def _induced(run: _Run, tables: MapTables) -> None:
     if not len(mine):
         return
     layer = int(mine.sort_values("p1").iloc[-1]["layer"])
-    aligned = open_alignment(run.folder / ALIGNMENTS / f"layer-{layer}.npz")
+    aligned = open_alignment(run.alignment(layer))
     source, target = (vocabulary(run.reps, lang, layer) for lang in run.langs)
     x, y = aligned.of_source(source.vectors).astype(np.float32), aligned.of_target(target.vectors).astype(np.float32)
     lines = [

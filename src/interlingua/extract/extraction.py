@@ -162,6 +162,8 @@ def look_at(columns: dict[Language, Column], how: Extraction) -> dict[Language, 
     rows = {lang: rows_of(column, least=how.min_count, most=how.max_count) for lang, column in columns.items()}
     for lang, found in rows.items():
         if not len(found):
+            if how.level != SENTENCE and how.min_count > 1:
+                raise InputError(f"{lang}: no word occurs {how.min_count} times: lower min_count (--min-count)")
             none = "no word has a vector" if how.level != SENTENCE else "there are no sentences"
             raise InputError(f"{lang}: {none}: nothing to extract")
     return rows

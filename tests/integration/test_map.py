@@ -1,0 +1,188 @@
+"""`interlingua map`, end to end: two models at three levels, one model, resumed runs, the page, and misuse."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+import tiny
+import torch
+
+import interlingua as il
+from interlingua.analyses.mapping import Plan, map_contexts, map_sentences, map_words
+from interlingua.corpora.loading import dictionaries
+from interlingua.errors import InterlinguaError
+from interlingua.mapping import open_alignment
+from interlingua.report.mapped import MapTables, best, curves, learning, read_map, told
+
+QUICK = ("--rows", 120, "--no-baseline", "--formats", "none", "--truncate")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Two networks with other weights."""
+    folder = tmp_path_factory.mktemp("models")
+    for name, seed in (("a", 0), ("b", 1)):
+        network = tiny.network("bert")
+        with torch.no_grad():
+            for weight in network.parameters():
+                weight.add_(0.05 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(seed)))
+        network.save_pretrained(folder / name)
+        tiny.tokenizer().save_pretrained(folder / name)
+    return [str(folder / name) for name in "ab"]
+
+
+def test_words_between_two_models(here, models, tmp_path):
+    out = tmp_path / "words"
+    done = here(
+        "map",
+        *models,
+        "--langs",
+        "en,fr",
+        "--min-count",
+        1,
+        "--static",
+        "--sizes",
+        "50,100",
+        "--truncate",
+        "--out",
+        out,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "rotation" in done.stdout
+    assert "of the dictionary" in done.stdout
+    scores = pd.read_csv(out / "scores.csv")
+    assert set(scores["space"]) == {"model", "untrained", "table", "static"}
+    assert set(scores.loc[scores["space"] == "model", "way"]) == {"identity", "shift", "rotation", "refined"}
+    assert set(scores.loc[scores["space"] == "model", "layer"]) == {0, 1, 2, 3}
+    curve = scores[(scores["space"] == "model") & (scores["way"] == "rotation") & (scores["layer"] == 0)]
+    assert curve["pairs"].nunique() == 3
+    assert ((scores["coverage"] > 0) & (scores["coverage"] <= 1)).all()
+    # the map can be loaded and used on vectors of the layer it is for, and on no others
+    aligned = open_alignment(out / "alignments" / "layer-1.npz")
+    vectors = np.ones((2, aligned.widths[1]))
+    assert aligned.of_target(vectors, layer=1, language="fr").shape == (2, aligned.widths[0])
+    with pytest.raises(InterlinguaError, match="it is for layer 1"):
+        aligned.of_target(vectors, layer=2)
+    # what was induced is a dictionary that can be read again
+    induced = il.dictionary(out / "dictionary.tsv", "en", "fr")
+    assert len(induced.words) > 10
+    page = (out / "map.html").read_text(encoding="utf-8")
+    assert "Look a word up" in page
+    assert "http" not in page.split("<main>")[1].split("<footer>")[0]
+    assert sorted(p.name for p in (out / "figures").iterdir()) == [
+        "layers.png",
+        "layers.svg",
+        "learning.png",
+        "learning.svg",
+    ]
+    tables = read_map(out)
+    assert told(tables)[0][0].endswith(f"layer {int(best(tables)['layer'])}")
+
+
+def test_a_run_goes_on_where_it_stopped_and_another_is_refused(here, models, tmp_path):
+    out = tmp_path / "one"
+    how = ("map", models[0], "--langs", "en,fr", "--min-count", 1, *QUICK, "--out", out)
+    assert here(*how).returncode == 0
+    first = (out / "scores.csv").read_bytes()
+    (out / "cache" / "model.1.json").unlink()
+    shutil.rmtree(out / "alignments")
+    (out / "scores.csv").unlink()
+    assert here(*how).returncode == 0
+    assert (out / "scores.csv").read_bytes() == first
+    other = here(*how, "--by", "cosine")
+    assert other.returncode == 2
+    assert 'by was ["csls"] and is ["cosine"]' in other.stderr
+    assert here(*how, "--by", "cosine", "--force").returncode == 0
+    assert set(pd.read_csv(out / "scores.csv")["by"]) == {"cosine"}
+
+
+def test_words_in_context_and_sentences(here, models, tmp_path):
+    done = here(
+        "map", *models, "--langs", "en,fr", "--level", "context", *QUICK, "--json", "--out", tmp_path / "context"
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {row["level"] for row in found["scores"]} == {"context"}
+    rotated = [row["p1"] for row in found["scores"] if row["way"] == "rotation"]
+    still = [row["p1"] for row in found["scores"] if row["way"] == "identity"]
+    # two unrelated networks: their vectors meet after a rotation only
+    assert np.mean(rotated) > 2 * np.mean(still)
+    corpus = il.parallel("everyday", "en", "fr")
+    for name, part in (("fit", corpus[:100]), ("test", corpus[100:160])):
+        rows = zip(part["en"], part["fr"], strict=True)
+        text = "".join(f"{a}\t{b}\n" for a, b in [("en", "fr"), *rows])
+        (tmp_path / f"{name}.tsv").write_text(text, encoding="utf-8")
+    how = (
+        "--corpus",
+        tmp_path / "fit.tsv",
+        "--test",
+        tmp_path / "test.tsv",
+        "--sizes",
+        "20,50",
+        "--formats",
+        "none",
+        "--truncate",
+    )
+    done = here("map", *models, "--langs", "en,fr", "--level", "sentence", *how, "--out", tmp_path / "sentence")
+    assert done.returncode == 0, done.stderr
+    scores = pd.read_csv(tmp_path / "sentence" / "scores.csv")
+    assert set(scores["direction"]) == {"en>fr", "fr>en"}
+    assert set(scores.loc[scores["way"] == "rotation", "pairs"]) == {20, 50, 100}
+
+
+def test_from_python(models, tmp_path):
+    corpus = il.parallel("everyday", "en", "fr")[:150]
+    plan = Plan(baseline=False, min_count=1, extraction={"truncate": True})
+    learn, judge = dictionaries("everyday-words", "en", "fr")
+    assert not set(learn.words) & set(judge.words)
+    tables = map_words(models, corpus, learn, judge, tmp_path / "w", plan)
+    assert isinstance(tables, MapTables)
+    assert curves(tables).to_dict()["layer"]
+    assert learning(tables) is None or learning(tables).to_dict()["layer"]
+    assert len(map_contexts(models[:1], corpus, tmp_path / "c", plan).scores)
+    with pytest.raises(InterlinguaError, match="50 sentence pairs are in both corpora"):
+        map_sentences(models, corpus, corpus[:50], tmp_path / "s", plan)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--langs", "en"), "say which two languages"),
+        (("--langs", "en,fr", "--level", "words"), "did you mean word"),
+        (("--langs", "en,fr", "--ways", "rotate"), "did you mean rotation"),
+        (("--langs", "en,fr", "--by", "csl"), "there are cosine, csls"),
+        (("--langs", "en,fr", "--sizes", "ten"), "no numbers of pairs"),
+        (("--langs", "en,fr", "--sizes", "1"), "at least 2 pairs"),
+        (("--langs", "en,fr", "--level", "context", "--ways", "refined"), "refined is for words"),
+        (("--langs", "en,fr", "--level", "sentence"), "say what to judge by with --test"),
+        (("--langs", "en,fr", "--dictionary", "everyday-word"), "did you mean everyday-words"),
+        (("--langs", "en,fr", "--rows", "2", "--min-count", "1"), "no pair in common"),
+        (("--langs", "en,fr", "--rows", "2"), "occurs 5 times: lower min_count"),
+        (("--langs", "en,fr", "--corpus", "nowhere.txt"), "does not exist"),
+    ],
+)
+def test_misuse_is_told_in_a_line(here, models, tmp_path, arguments, message):
+    done = here("map", models[0], *arguments, "--no-baseline", "--truncate", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_widths_that_differ(here, models, tmp_path):
+    network = type(tiny.network("bert"))(_wider(tiny.network("bert").config))
+    network.save_pretrained(tmp_path / "wide")
+    tiny.tokenizer().save_pretrained(tmp_path / "wide")
+    how = ("map", models[0], tmp_path / "wide", "--langs", "en,fr", "--level", "context", *QUICK)
+    done = here(*how, "--out", tmp_path / "no")
+    assert done.returncode == 2
+    assert "needs equal widths (reduce=True, --reduce" in done.stderr
+    done = here(*how, "--reduce", "--out", tmp_path / "yes")
+    assert done.returncode == 0, done.stderr
+    assert here(*how, "--ways", "ridge", "--out", tmp_path / "ridge").returncode == 0
+
+
+def _wider(config):
+    config.hidden_size *= 2
+    return config
