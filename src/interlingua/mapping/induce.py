@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.mapping.alignment import Alignment
 from interlingua.mapping.maps import fit_procrustes
 from interlingua.measures.arrays import Array, matrix, namespace
-from interlingua.measures.retrieval import BLOCK, largest
+from interlingua.measures.retrieval import BLOCK, largest, nearness
 from interlingua.measures.shape import unit_rows
 from interlingua.types import Dictionary
 
@@ -129,11 +132,9 @@ def refine(aligned: Alignment, x: Array, y: Array, *, rounds: int = 5, most: int
 def neighbourhoods(x: Array, y: Array, k: int = 10) -> Array:
     """The mean cosine of each row of y with its k nearest rows of x."""
     a, b = unit_rows(matrix(x), "x"), unit_rows(matrix(y, "y"), "y")
-    xp = namespace(a, b)
     if not 1 <= k <= int(a.shape[0]):
         raise InputError(f"{a.shape[0]} rows have no {k} nearest")
-    means = [xp.mean(largest(b[i : i + BLOCK, :] @ a.T, k), axis=1) for i in range(0, int(b.shape[0]), BLOCK)]
-    return xp.concat(means)
+    return nearness(a, b, k)
 
 
 def neighbours(
@@ -159,13 +160,17 @@ def neighbours(
         scores = a[i : i + BLOCK, :] @ b.T
         if by == "csls":
             scores = 2 * scores - scale
-        # few are wanted of many: cut first, sort after
+        # few are wanted of many: cut first, sort after; of equals the first
         least = xp.min(largest(scores, kept), axis=1)
-        for row, line in enumerate(scores >= least[:, None]):
-            places = xp.nonzero(line)[0]
-            order = xp.argsort(-xp.take(scores[row], places), stable=True)[:kept]
-            found.append([int(j) for j in xp.take(places, order)])
+        rows, places = (_numpy(each) for each in xp.nonzero(scores >= least[:, None]))
+        order = np.lexsort((places, -_numpy(scores[rows, places]), rows))
+        for some in np.split(places[order], np.cumsum(np.bincount(rows))[:-1]):
+            found.append(some[:kept].tolist())
     return found
+
+
+def _numpy(x: Array) -> Any:
+    return np.asarray(x.cpu() if hasattr(x, "cpu") else x)
 
 
 def mutual(source: Words, target: Words, k: int = 10) -> list[tuple[int, int, float]]:

@@ -18,7 +18,7 @@ from interlingua.measures.arrays import Array, namespace, paired
 from interlingua.measures.results import Retrieval
 from interlingua.measures.shape import unit_rows
 
-BLOCK, PIECE = 1024, 32
+BLOCK, PIECE, COLUMNS = 1024, 32, 16_384
 # Scores of all pairs are kept between two passes where they fit.
 KEEP = 2**30
 # (cosines, r of the rows, r of the columns) -> scores
@@ -138,6 +138,26 @@ def _scaled(a: Array, b: Array, k: int, score: Score) -> Retrieval:
             kept.append((start, cosines))
     near = xp.concat(of_a), xp.mean(of_b, axis=1)
     return _judge(a, b, kept if keeps else _blocks(a, b), score, near)
+
+
+def nearness(a: Array, b: Array, k: int) -> Array:
+    """The mean cosine of each row of `b` with its k nearest rows of `a`, both of unit length.
+
+    Blocks of `a` grow with what was seen: in each, about k rows are then nearer than those before.
+    """
+    xp = namespace(a, b)
+    found = []
+    for first in range(0, int(b.shape[0]), COLUMNS):
+        part = b[first : first + COLUMNS, :]
+        best: Array = None
+        start = 0
+        while start < int(a.shape[0]):
+            step = min(max(PIECE * 8, start), COLUMNS // 2)
+            cosines = a[start : start + step, :] @ part.T
+            best = largest(cosines.T if best is None else xp.concat([best, _contenders(cosines, best, k)], axis=1), k)
+            start += step
+        found.append(xp.mean(best, axis=1))
+    return xp.concat(found)
 
 
 def largest(scores: Array, k: int) -> Array:
