@@ -4,6 +4,7 @@ import json
 import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import unicodedata
@@ -150,6 +151,81 @@ def test_sentences_of_tests_are_never_trained_on(texts, tmp_path):
     pretrain(pairs, tmp_path / "pairs", device="cpu", prepare_only=True)
     facts = json.loads((tmp_path / "pairs" / "data" / "facts.json").read_text(encoding="utf-8"))
     assert next(s for s in facts["streams"] if s["name"] == "en-fr")["sentences"] == len(corpus) - 30
+
+
+def test_paragraphs_that_hold_a_sentence_of_a_test_are_left_out(texts, tmp_path):
+    lines = Path(texts["en"][0]).read_text(encoding="utf-8").splitlines()
+    test = "The quick brown fox jumps over the lazy dog"
+    (tmp_path / "en.txt").write_text(
+        "\n".join([*lines, f"It is known. {test.upper()}! So they say.", "Yes. No."]), "utf-8"
+    )
+    (tmp_path / "tests.txt").write_text(f"{test}.\nYes.\n", "utf-8")
+    told = []
+    both = {"en": [str(tmp_path / "en.txt")], "fr": texts["fr"]}
+    config = settings(both, without=str(tmp_path / "tests.txt"))
+    pretrain(config, tmp_path / "run", device="cpu", prepare_only=True, say=told.append)
+    assert told[0] == f"en: {len(lines) + 1:,} lines, 1 left out for a sentence of a test"
+
+
+def test_a_preset_is_a_preset_from_python_too(texts):
+    config = Config(preset="no-anchors", size="nano", text=texts)
+    assert config.tokens.kind == "prefixed"
+    assert config == read_config("no-anchors", ["size=nano", *(f"text.{k}={v[0]}" for k, v in texts.items())])
+    with pytest.raises(ValueError, match="did you mean no-anchors"):
+        Config(preset="no-anchor")
+
+
+def test_a_folder_gives_each_language_its_own_files(texts, tmp_path):
+    folder = tmp_path / "par"
+    folder.mkdir()
+    for lang, (path,) in texts.items():
+        shutil.copy(path, folder / f"{lang}.txt")
+    told = []
+    both = {lang: [str(folder)] for lang in LANGS}
+    pretrain(settings(both), tmp_path / "run", device="cpu", prepare_only=True, say=told.append)
+    single = []
+    pretrain(settings(texts), tmp_path / "other", device="cpu", prepare_only=True, say=single.append)
+    assert told == single
+    with pytest.raises(InterlinguaError, match="unknown language of par 'de': there are en, fr"):
+        pretrain(settings({"de": [str(folder)]}), tmp_path / "de", device="cpu", prepare_only=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_for_the_update_and_loses_nothing(texts, tmp_path, number):
+    """Wherever it arrives: here in the middle of an update."""
+    config = settings(texts, updates=12, checkpoint_every=12)
+    whole = pretrain(config, tmp_path / "whole", device="cpu")
+    before = Updater.__call__
+
+    def interrupted(self, batch, update):
+        if update == 7 and not (tmp_path / "parts" / "checkpoint.pt").exists():
+            os.kill(os.getpid(), number)
+        before(self, batch, update)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Updater, "__call__", interrupted)
+        with pytest.raises((KeyboardInterrupt, SystemExit)):
+            pretrain(config, tmp_path / "parts", device="cpu")
+    state = torch.load(tmp_path / "parts" / "checkpoint.pt", weights_only=True)
+    assert state["update"] == 8
+    told = []
+    parts = pretrain(config, tmp_path / "parts", device="cpu", say=told.append)
+    assert "going on from update 8" in told
+    for name, value in weights(whole.model).items():
+        assert torch.equal(value, weights(parts.model)[name])
+
+
+def test_text_that_changed_is_told_before_anything_is_touched(texts, tmp_path):
+    mine = {}
+    for lang, (path,) in texts.items():
+        mine[lang] = [str(shutil.copy(path, tmp_path / f"{lang}.txt"))]
+    pretrain(settings(mine), tmp_path / "run", device="cpu", stop_at=6)
+    before = {p: p.read_bytes() for p in (tmp_path / "run" / "data").rglob("*") if p.is_file()}
+    with Path(mine["en"][0]).open("a", encoding="utf-8") as file:
+        file.write("Another sentence.\n")
+    with pytest.raises(InterlinguaError, match="the text has changed"):
+        pretrain(settings(mine), tmp_path / "run", device="cpu")
+    assert {p: p.read_bytes() for p in before} == before
 
 
 def test_runs_that_differ_in_their_seed_share_what_was_prepared(texts, tmp_path):

@@ -45,6 +45,8 @@ def pretrain(
     needs_models()
     from interlingua.pretrain.config import presets, read_config
 
+    if not config and (changes or out):
+        raise InputError("name a preset or a file of settings first; `interlingua pretrain` alone lists presets")
     if not config:
         _list(presets(), as_json=as_json)
         return
@@ -52,7 +54,7 @@ def pretrain(
     if dry_run:
         from interlingua.pretrain.config import dumped
 
-        resolved = settings.resolved()
+        resolved = settings.resolved(complete=False)
         typer.echo(json.dumps(resolved.model_dump(mode="json"), indent=2) if as_json else dumped(resolved), nl=as_json)
         return
     if out is None:
@@ -75,7 +77,7 @@ def pretrain(
         place = run.folder / "data"
         typer.echo(json.dumps({"data": str(place)}) if as_json else f"what it reads is in {place}")
     elif run.main:
-        _told(run, as_json=as_json)
+        _told(run, settings.resolved().updates, as_json=as_json)
 
 
 class Watch:
@@ -124,7 +126,7 @@ def _list(found: dict[str, str], *, as_json: bool) -> None:
     typer.echo("\ninterlingua pretrain NAME --dry-run shows all settings of one.")
 
 
-def _told(run: Run, *, as_json: bool) -> None:
+def _told(run: Run, updates: int, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     if as_json:
@@ -141,3 +143,7 @@ def _told(run: Run, *, as_json: bool) -> None:
     for score in run.scores:
         typer.echo(f"{score.language:12}  {score.loss:4.2f}  {score.perplexity:10.1f}  {score.bits:16.3f}")
     typer.echo(f"{run.updates:,} updates; the model is {run.model}")
+    if (run.folder / "best").is_dir():
+        typer.echo(f"the model with the lowest perplexity of the language to select by is {run.folder / 'best'}")
+    if run.updates < updates:
+        typer.echo(f"{updates - run.updates:,} of {updates:,} updates are left: run it again to go on")

@@ -326,9 +326,22 @@ def bitext(name: str | Path, source: Tag, target: Tag, *, split: str = "", path:
     return _of_type(Bitext, load(str(name), source, target, split=split, path=path), str(name), "word alignments")
 
 
+def _of_language(folder: Path, language: Language) -> list[Path]:
+    """The files of a folder that say they are of a language (news.fr.txt); all of them where names say nothing."""
+    found = sorted(p for p in folder.iterdir() if p.is_file())
+    said = {path: language_of(path) for path in found}
+    if own := [path for path in found if said[path] == language]:
+        return own
+    # one name that happens to be a language's (new.txt) says nothing yet
+    others = sorted({str(lang) for lang in said.values() if lang})
+    if len(others) > 1:
+        raise UnknownNameError(f"language of {folder.name}", str(language), others)
+    return found
+
+
 def text(source: str | Path, language: Tag, *, path: str | Path | None = None) -> TextCorpus:
-    """Monolingual text as a stream: a data set by name, a file, or every file of a folder."""
+    """Monolingual text as a stream: a data set by name, a file, or the files of a folder that are of the language."""
     if own := own_path(source):
-        files = sorted(p for p in own.iterdir() if p.is_file()) if own.is_dir() else [own]
+        files = _of_language(own, Language.parse(language)) if own.is_dir() else [own]
         return read_text(files, Language.parse(language), name=own.name)
     return _of_type(TextCorpus, load(str(source), language, path=path), str(source), "plain text")

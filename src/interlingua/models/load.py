@@ -317,6 +317,8 @@ def _place(name: str | Path) -> str:
     """The name, if it can be that of a model: a folder that is there with its tokenizer, or a Hub id."""
     place, folder = str(name), Path(name)
     if folder.is_dir() and not any(any(folder.glob(pattern)) for pattern in TOKENIZERS):
+        if (folder / "model").is_dir():
+            raise DataNotFoundError(f"{place} cannot be loaded: did you mean {folder / 'model'}?")
         raise DataNotFoundError(f"{place} cannot be loaded: it holds no tokenizer; save the model's own there")
     if not folder.exists() and (isinstance(name, Path) or place.startswith((".", "/", "~")) or place.count("/") > 1):
         raise DataNotFoundError(f"{place} cannot be loaded: there is no such folder")

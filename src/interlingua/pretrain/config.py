@@ -90,12 +90,12 @@ class Config(_Settings):
     separate_embeddings: bool = False
     separate_layers: int = Field(default=0, ge=0)
 
-    width: int = Field(default=0, ge=0)
-    depth: int = Field(default=0, ge=0)
+    width: int = Field(default=0, ge=0, le=65_536)
+    depth: int = Field(default=0, ge=0, le=1_024)
     heads: int = Field(default=0, ge=0)
-    length: int = Field(default=0, ge=0)
+    length: int = Field(default=0, ge=0, le=1_000_000)
     # tokens in one update
-    batch: int = Field(default=0, ge=0)
+    batch: int = Field(default=0, ge=0, le=1_000_000_000)
     dropout: float = Field(default=-1.0, le=1)
     rate: float = Field(default=0.0, ge=0)
     updates: int = Field(default=0, ge=0)
@@ -119,6 +119,18 @@ class Config(_Settings):
     select: str = ""
     # write the model as the stock architecture that computes the same
     stock: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _over_preset(cls, given: Any) -> Any:
+        """A preset's settings, under those that were given."""
+        name = given.get("preset") if isinstance(given, dict) else None
+        if not name:
+            return given
+        if name not in presets():
+            raise UnknownNameError("preset", str(name), presets())
+        text = (files("interlingua.pretrain") / "presets" / f"{name}.yaml").read_text(encoding="utf-8")
+        return _over(_yaml(text, Path(f"{name}.yaml")), given)
 
     @field_validator("text", "parallel", mode="before")
     @classmethod
@@ -144,7 +156,7 @@ class Config(_Settings):
         if self.parallel and not self.tlm:
             raise ValueError("parallel text is for tlm, which is 0: set tlm, or leave parallel out")
         if self.preset == "extra-anchors" and not self.anchors.dictionaries:
-            raise ValueError("name a dictionary: --set anchors.dictionaries={en-fr: muse}")
+            raise ValueError("name a dictionary: --set anchors.dictionaries.en-fr=muse")
         if self.preset == "monolingual" and len(self.text) > 1:
             raise ValueError(f"monolingual, and there is text of {', '.join(self.text)}: name one, or take default")
         if self.mixed and self.random_words == "language":
@@ -178,8 +190,8 @@ class Config(_Settings):
         if problems:
             raise InputError("; ".join(problems))
 
-    def resolved(self) -> Config:
-        """With every key that its size decides filled in."""
+    def resolved(self, *, complete: bool = True) -> Config:
+        """With every key that its size decides filled in; text may be missing where they need not be `complete`."""
         by_size = {"schedule": "linear", "dropout": 0.0, "clip": 1.0, **SIZES[self.size]}
         asked = self.model_dump(exclude_unset=True)
         found = {key: by_size[key] for key in _BY_SIZE if key not in asked}
@@ -200,7 +212,7 @@ class Config(_Settings):
         made._check(asked)
         if made.batch % made.length:
             raise InputError(f"a batch of {made.batch} tokens cannot be cut into sequences of {made.length}")
-        if not made.text:
+        if complete and not made.text:
             raise InputError("there is no text: name some for each language, --set text.en=mono/europarl or a file")
         if made.separate_layers > made.depth:
             raise InputError(f"separate_layers is {made.separate_layers}, and there are {made.depth} layers")
@@ -247,11 +259,6 @@ def read_config(source: str, changes: list[str] | tuple[str, ...] = ()) -> Confi
             raise FormatError(source, None, "it is not UTF-8 text: settings are written as YAML") from error
     for change in changes:
         _set(found, change)
-    if name := found.get("preset"):
-        if name not in presets():
-            raise UnknownNameError("preset", str(name), presets())
-        text = (files("interlingua.pretrain") / "presets" / f"{name}.yaml").read_text(encoding="utf-8")
-        found = _over(_yaml(text, Path(f"{name}.yaml")), found)
     try:
         return Config.model_validate(found)
     except ValidationError as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -66,6 +67,7 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
             say("what was prepared is damaged: it is made again")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "facts.json").unlink(missing_ok=True)
+    _look_up(config)
     never = _never(config)
     texts = {lang: _Lines(lang, sources, config, never) for lang, sources in config.text.items()}
     least = min(map(len, texts.values())) if config.equal else 0
@@ -73,7 +75,8 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
         lines.keep(least or len(lines), config.seed)
         if not any(True for _ in lines.training()):
             raise InputError(f"{lang}: every line reads the same as one that is held out: set held_out lower")
-        say(f"{lang}: {len(lines):,} lines")
+        left = f", {lines.dropped:,} left out for a sentence of a test" if never else ""
+        say(f"{lang}: {len(lines):,} lines{left}")
     if reading is None:
         say("learning the vocabulary")
         known = train(
@@ -101,7 +104,7 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
         unseen = [set(texts[lang].held()) if lang in texts else set() for lang in (first, second)]
         rows = [row for corpus in both for row in zip(corpus[first], corpus[second], strict=True)]
         kept = [row for row in rows if row[0] not in unseen[0] and row[1] not in unseen[1]]
-        kept = [row for row in kept if not never or never.isdisjoint(map(_plain, row))]
+        kept = [row for row in kept if not never or not any(_holds(line, never) for line in row)]
         columns = [(lang, [row[side] for row in kept]) for side, lang in enumerate((first, second))]
         facts.append(_encoded(folder, pair, "", reading, columns))
     for row in _overlap(folder, list(texts), reading):
@@ -115,14 +118,20 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
     return _load(folder, config, reading)
 
 
+def is_prepared(config: Config, out: Path, reading: Reading | None = None) -> bool:
+    """Whether what these settings read is in a run's folder already."""
+    return _kept(out / "data", _key(config, reading))
+
+
 class _Lines:
     """The lines of a language: a few held out, the others to train on."""
 
     def __init__(self, lang: str, sources: Sequence[str], config: Config, never: frozenset[str]) -> None:
         self._held_out = config.held_out
-        each = chain.from_iterable(_source(source, lang) for source in sources)
-        clean = (line for line in each if _plain(line) not in never) if never else each
-        self._lines = list(islice(clean, config.lines or None))
+        # all of them are looked up before the first is read
+        each = chain.from_iterable([_source(source, lang) for source in sources])
+        self.dropped = 0
+        self._lines = list(islice(self._clean(each, never), config.lines or None))
         if len(self._lines) < 4 * config.held_out:
             raise InputError(
                 f"{lang} has {len(self._lines)} lines, and {config.held_out} are held out: give more text, or set "
@@ -131,6 +140,13 @@ class _Lines:
 
     def __len__(self) -> int:
         return len(self._lines)
+
+    def _clean(self, lines: Iterable[str], never: frozenset[str]) -> Iterator[str]:
+        for line in lines:
+            if never and _holds(line, never):
+                self.dropped += 1
+            else:
+                yield line
 
     def keep(self, n: int, seed: int) -> None:
         """Only so many, drawn over all of the text."""
@@ -164,6 +180,18 @@ def _source(source: str, lang: str) -> Iterable[str]:
     return text(source, spoken)
 
 
+def _look_up(config: Config) -> None:
+    """An error before anything is read where a pair or a source of one is not known."""
+    for pair, sources in config.parallel.items() if config.tlm else ():
+        first, second = _pair(pair)
+        if missing := [lang for lang in (first, second) if lang not in config.text]:
+            raise InputError(f"parallel has {pair}, and there is no text of {missing[0]}")
+        for source in sources:
+            parallel(source, first, second)
+    for pair, source in config.anchors.dictionaries.items():
+        dictionary(source, *_pair(pair))
+
+
 def _never(config: Config) -> frozenset[str]:
     """The sentences that must not be trained on."""
     if not config.without:
@@ -172,8 +200,24 @@ def _never(config: Config) -> frozenset[str]:
 
 
 def _plain(line: str) -> str:
-    """A line as it is compared: whatever its case and spaces."""
-    return " ".join(line.casefold().split())
+    """A sentence as it is compared: whatever its case, its spaces and the mark at its end."""
+    return " ".join(line.casefold().split()).rstrip(_END + " ")
+
+
+_END = ".!?…。！？؟۔"
+_SENTENCES = re.compile(f"(?<=[{_END}])\\s*(?=\\S)")
+# Shorter sentences inside a paragraph are anybody's.
+_TELLING = 25
+
+
+def _holds(line: str, never: frozenset[str]) -> bool:
+    """Whether a line is one of the sentences, or a paragraph that holds one which is not short."""
+    if (whole := _plain(line)) in never:
+        return True
+    if len(whole) < 2 * _TELLING:
+        return False
+    parts = map(_plain, _SENTENCES.split(line))
+    return any(len(part) >= _TELLING and part in never for part in parts)
 
 
 def _switched(config: Config, lang: str) -> Callable[[Iterable[str]], Iterable[str]]:

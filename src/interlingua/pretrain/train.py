@@ -22,7 +22,7 @@ from interlingua.models import architecture
 from interlingua.models.load import seeded
 from interlingua.pretrain.config import Config, read_config, write_config
 from interlingua.pretrain.log import Progress
-from interlingua.pretrain.prepare import prepare
+from interlingua.pretrain.prepare import is_prepared, prepare
 from interlingua.pretrain.reading import Borrowed, Own, Reading
 from interlingua.pretrain.tokenizers import open_vocabulary
 from interlingua.pretrain.training import Run, Training
@@ -50,6 +50,10 @@ def pretrain(
     `stop_at` ends early, with a checkpoint and a model, for a run that is to go on elsewhere or later; `prepare_only`
     ends before training, with the vocabulary and the tokens in the folder.
     """
+    if not isinstance(config, Config):
+        raise InputError(f"settings are needed, not {config!r:.40}: pretrain(read_config('default', [...]), folder)")
+    if stop_at < 0:
+        raise InputError(f"a run cannot stop at update {stop_at}")
     asked, config = config, config.resolved()
     place = _places(device)
     folder = Path(out)
@@ -61,7 +65,10 @@ def pretrain(
             _refuse(folder, config, force=force)
         network, reading = _start(config)
         config = _as_started(config, asked, network)
+        _check_vocabulary(config, reading)
         if place.is_main_process:
+            if (folder / "checkpoint.pt").exists() and not force and not is_prepared(config, folder, reading):
+                raise InputError(f"the text has changed since {folder} was begun: put it back, or --force begins anew")
             _begin(folder, config, place.num_processes, force=force)
             prepare(config, folder, reading, say)
         place.wait_for_everyone()
@@ -69,7 +76,11 @@ def pretrain(
             return Run(folder, 0, float("nan"), (), main=place.is_main_process)
         prepared = prepare(config, folder, reading)
         if network is None:
-            network = build(config, prepared.reading)
+            try:
+                network = build(config, prepared.reading)
+            except (RuntimeError, MemoryError) as error:
+                what = " ".join(str(error).split())[:100]
+                raise InputError(f"there is no memory for a network of this size ({what}): set size lower") from error
         last = min(stop_at or config.updates, config.updates)
         return Training(config, folder, prepared, network, place).run(last, say, progress)
 
@@ -100,6 +111,8 @@ def _start(config: Config) -> tuple[Any, Reading | None]:
         return None, None
     import transformers
 
+    if Path(config.init).is_file():
+        raise InputError(f"init: {config.init} is a file: name the folder of a model, or a model of the Hub")
     named = {"mlm": "AutoModelForMaskedLM", "clm": "AutoModelForCausalLM", "span": "AutoModelForSeq2SeqLM"}
     auto = getattr(transformers, named[config.objective])
     try:
@@ -150,6 +163,23 @@ def _as_started(config: Config, asked: Config, network: Any) -> Config:
         )
     within = network.config.separate and not asked.random_words
     return config.model_copy(update={**found, **({"random_words": "language"} if within else {})})
+
+
+def _check_vocabulary(config: Config, reading: Reading | None) -> None:
+    """A model to go on from brings its vocabulary: an error where the settings name another kind."""
+    if reading is None:
+        return
+    kind = reading.vocabulary.kind if isinstance(reading, Own) else "joint"
+    if kind != config.tokens.kind:
+        raise InputError(
+            f"the vocabulary of {config.init} is {kind}, and tokens.kind is {config.tokens.kind}: take another preset, "
+            f"or set tokens.kind={kind}"
+        )
+    if isinstance(reading, Own) and (
+        new := [lang for lang in config.text if lang not in reading.vocabulary.tokenizers]
+    ):
+        known = ", ".join(reading.vocabulary.tokenizers)
+        raise InputError(f"{config.init} has a vocabulary of {known}, and there is text of {new[0]}")
 
 
 def _places(device: str) -> Any:

@@ -6,13 +6,14 @@ import math
 import pickle
 import queue
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -109,8 +110,11 @@ class Training:
         loss, first, started = float("nan"), self.done, time.monotonic()
         mark, marked = started, self.done
         self.update.total.zero_()
+        if main and self.done:
+            say(f"going on from update {self.done:,}")
+        log_ = Log(self.folder, say, progress, after=self.done) if main else nullcontext(lambda _: None)
         try:
-            with Log(self.folder, say, progress, after=self.done) if main else nullcontext(lambda _: None) as log:
+            with _Patience() as patience, log_ as log:
                 for number, batch in self._batches(self.done, last):
                     self.whole = False
                     self.update(batch, number)
@@ -130,6 +134,7 @@ class Training:
                     if self.done == last or self.done % config.checkpoint_every == 0:
                         self._loss()
                         self._checkpoint()
+                    patience.check()
         except BaseException:
             # Interrupted between two updates, nothing is lost; inside one, what came after the last checkpoint.
             if self.whole and self.place.num_processes == 1:
@@ -278,6 +283,40 @@ class Training:
         self.prepared.reading.save(partial, self.config.length)
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
+
+
+class _Patience:
+    """Ctrl-C and SIGTERM wait for the update that is under way, so that it can be kept; a second one does not wait."""
+
+    def __init__(self) -> None:
+        self.before: dict[int, Any] = {}
+        self.caught = 0
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self.before[number] = signal.signal(number, self._catch)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+    def _catch(self, number: int, frame: Any) -> None:
+        if self.caught:
+            self._pass_on(number, frame)
+        self.caught = number
+
+    def check(self) -> None:
+        """Between two updates: end here if somebody asked for it."""
+        if self.caught:
+            self._pass_on(self.caught, None)
+
+    def _pass_on(self, number: int, frame: Any) -> None:
+        handler = self.before[number]
+        if callable(handler):
+            handler(number, frame)
+        raise SystemExit(128 + number)
 
 
 def _shares(config: Config) -> dict[str, float]:
