@@ -9,6 +9,7 @@ import sys
 import pytest
 import report_tables
 
+from interlingua.report import mapped
 from interlingua.report.page import page as make
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser to test in")
@@ -38,6 +39,7 @@ def places(tmp_path_factory):
         "plain": lambda: make(report_tables.tables(2, 4, 7, all_pairs=True), title="Two models"),
         "large": lambda: make(report_tables.tables(5, 10, 25), title="Five models"),
         "hostile": lambda: make(report_tables.tables(2, 3, 4, hostile=True), title=report_tables.SCRIPT),
+        "map": lambda: _mapped(report_tables.SCRIPT),
         "one": lambda: make(report_tables.tables(1, 2, 3, ("linear_cka",)), title="One pair"),
     }
 
@@ -48,6 +50,25 @@ def places(tmp_path_factory):
         return path
 
     return place
+
+
+def _mapped(evil):
+    """A page of `interlingua map` whose words mean harm."""
+    which = {"space": "model", "way": "rotation", "by": "csls"}
+    facts = {"level": "word", "direction": "en>fr", "n": 2, "candidates": 9, "chance": 0.1, "coverage": 0.5}
+    rows = [
+        {**which, **facts, "layer": layer, "pairs": pairs, "p1": 0.1 * layer + pairs / 1000, "p5": 0.6, "p10": 0.7}
+        for layer in range(3)
+        for pairs in (10, 100)
+    ]
+    near = [
+        {**which, "layer": layer, "query": query, "nearest": ["chat", evil, f"chien{layer}"], "gold": gold}
+        for layer in range(3)
+        for query, gold in (("cat", ["chat"]), ("dog", ["chien0", "chien1", "chien2"]))
+    ]
+    config = {"level": "word", "models": [evil, "b"], "languages": ["en", "fr"], "by": ["csls"]}
+    tables = mapped.MapTables.of(config, rows, near)
+    return mapped.page(tables, mapped.figures(tables))
 
 
 @pytest.fixture
@@ -378,3 +399,24 @@ def test_it_prints(visit):
     tab.evaluate("async () => { dispatchEvent(new Event('beforeprint')); await window.interlingua.choose({}); }")
     until(tab, "[...document.querySelectorAll('.chart')].every((chart) => chart.querySelector('svg'))")
     assert tab.pdf().startswith(b"%PDF")
+
+
+def test_words_are_looked_up_in_a_map(visit):
+    tab = visit("map")
+    assert tab.locator("#word").input_value() == "cat"
+    assert tab.locator("#layer").input_value() == "2"
+    assert tab.locator("#near li").all_inner_texts()[0] == "chat"
+    assert tab.locator("#near li.right").all_inner_texts() == ["chat"]
+    tab.fill("#word", "DOG")
+    assert tab.locator("#near li.right").all_inner_texts() == ["chien2"]
+    tab.select_option("#layer", "0")
+    assert tab.locator("#near li.right").all_inner_texts() == ["chien0"]
+    tab.fill("#word", "whale")
+    assert "not in the test dictionary" in tab.locator("#asked").inner_text()
+    tab.click("#another")
+    assert tab.locator("#near li").count() == 3
+    assert tab.locator("img.light").first.is_visible()
+    tab.click("#theme")
+    assert not tab.locator("img.light").first.is_visible()
+    assert tab.locator("img.dark").first.is_visible()
+    assert tab.locator("script").count() == 2

@@ -26,7 +26,7 @@ def weights_of(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: 
     """Safetensors where there are some, else `.bin` through the weights-only unpickler, or in full where trusted."""
     # A repository without safetensors would otherwise be sent to a service that converts it, and read from there.
     os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
-    load = partial(transformers.AutoModel.from_pretrained, dtype=dtype, output_loading_info=True, **options)
+    load = partial(_quietly, transformers, dtype=dtype, output_loading_info=True, **options)
     try:
         network, info = load(place, use_safetensors=True)
     except OSError as missing:
@@ -46,6 +46,20 @@ def weights_of(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: 
             "they would be random; random=True (--random) makes all of them so"
         )
     return network
+
+
+def _quietly(transformers: Any, place: str, **options: Any) -> Any:
+    """Load without its long report of heads that nobody asked for: what is missing is checked by us."""
+    said = transformers.utils.logging
+    verbosity, bars = said.get_verbosity(), said.is_progress_bar_enabled()
+    said.set_verbosity_error()
+    said.disable_progress_bar()
+    try:
+        return transformers.AutoModel.from_pretrained(place, **options)
+    finally:
+        said.set_verbosity(verbosity)
+        if bars:
+            said.enable_progress_bar()
 
 
 def _unpickle(transformers: Any, place: str, folder: str, revision: str | None) -> None:

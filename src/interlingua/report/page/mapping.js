@@ -2,6 +2,7 @@
 
 const $ = (id) => document.getElementById(id);
 const data = JSON.parse($('data').textContent);
+window.interlingua = { ready: Promise.resolve() };
 
 const setTheme = (theme) => {
   document.documentElement.dataset.theme = theme;
