@@ -6,7 +6,8 @@ import os
 import pickle
 import shutil
 import tempfile
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,12 @@ def weights_of(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: 
     """Safetensors where there are some, else `.bin` through the weights-only unpickler, or in full where trusted."""
     # A repository without safetensors would otherwise be sent to a service that converts it, and read from there.
     os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
-    load = partial(_quietly, transformers, dtype=dtype, output_loading_info=True, **options)
+    how = {"dtype": dtype, "output_loading_info": True, **options}
+
+    def load(where: str, *, use_safetensors: bool) -> Any:
+        with _quiet(transformers):
+            return transformers.AutoModel.from_pretrained(where, use_safetensors=use_safetensors, **how)
+
     try:
         network, info = load(place, use_safetensors=True)
     except OSError as missing:
@@ -48,14 +54,15 @@ def weights_of(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: 
     return network
 
 
-def _quietly(transformers: Any, place: str, **options: Any) -> Any:
-    """Load without its long report of heads that nobody asked for: what is missing is checked by us."""
+@contextmanager
+def _quiet(transformers: Any) -> Iterator[None]:
+    """Without the long report of heads that nobody asked for: what is missing is checked here."""
     said = transformers.utils.logging
     verbosity, bars = said.get_verbosity(), said.is_progress_bar_enabled()
     said.set_verbosity_error()
     said.disable_progress_bar()
     try:
-        return transformers.AutoModel.from_pretrained(place, **options)
+        yield
     finally:
         said.set_verbosity(verbosity)
         if bars:
