@@ -98,6 +98,7 @@ def test_a_summary_says_how_many_where_and_which_is_weakest():
     assert summary(tables(rows("fr", [0.04, 0.05])))[0][1].startswith("The pair is not aligned beyond shuffled pairs.")
     assert "is much the same, 0.50, at every layer" in summary(tables(rows("fr", [0.5, 0.501, 0.5])))[0][1]
     assert "rises from 0.20 at the embeddings to 0.90" in summary(tables(rows("fr", [0.2, 0.9])))[0][1]
+    assert "and lowest, 0.10, at layer 1" in summary(tables(rows("fr", [0.22, 0.1, 0.224])))[0][1]
 
 
 def test_cautions_name_what_misleads():

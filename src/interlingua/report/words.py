@@ -209,6 +209,9 @@ def _curve(tables: Tables, model: str, pooling: str, own: Sequence[Verdict]) -> 
         return f"Similarity ({name}) is much the same, {mean.mean():.2f}, at every layer."
     if peak == first:
         line = f"Similarity ({name}) is highest, {start}, and {end}."
+    elif peak == last and mean[last] - mean[first] < FLAT:
+        low = int(mean.idxmin())
+        line = f"Similarity ({name}) is {start} and {end}, and lowest, {mean[low]:.2f}, at layer {low}."
     elif peak == last:
         line = f"Similarity ({name}) rises from {start} to {end}."
     else:
