@@ -48,6 +48,24 @@ def test_normalisation_equals_an_independent_implementation():
     assert np.linalg.norm(out.mean(0)) == pytest.approx(2.7320195811869636e-07, rel=1e-6)
 
 
+def test_rows_that_come_in_blocks_are_normalised_alike():
+    rows = X + RNG.normal(size=12)
+    whole = fit_normalisation(rows)
+
+    def blocks():
+        return (rows[i : i + 70] for i in range(0, len(rows), 70))
+
+    streamed = fit_normalisation(blocks)
+    assert len(streamed.means) == len(whole.means)
+    assert streamed.change == pytest.approx(whole.change)
+    np.testing.assert_allclose(streamed(rows), whole(rows), atol=1e-12)
+    np.testing.assert_allclose(
+        fit_normalisation(blocks, rounds=3).means, fit_normalisation(rows, rounds=3).means, atol=1e-12
+    )
+    with pytest.raises(InterlinguaError, match="give at least 2"):
+        fit_normalisation(lambda: iter(()))
+
+
 def test_a_planted_rotation_is_recovered():
     fitted = fit_procrustes(X, X @ ROTATION)
     np.testing.assert_allclose(fitted.weight, ROTATION, atol=1e-10)

@@ -7,6 +7,7 @@ The means of all rounds are kept and applied, in their order, to rows that had n
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from interlingua.errors import InputError
@@ -14,6 +15,7 @@ from interlingua.measures.arrays import Array, matrix, namespace
 from interlingua.measures.shape import unit_rows
 
 TOLERANCE, MOST = 1e-6, 1000
+TOO_FEW = "one row less its mean is nothing: give at least 2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +41,21 @@ class Normalisation:
 
 
 def fit_normalisation(
-    x: Array, *, tolerance: float = TOLERANCE, rounds: int | None = None, dtype: str = "float64"
+    x: Array | Callable[[], Iterable[Array]],
+    *,
+    tolerance: float = TOLERANCE,
+    rounds: int | None = None,
+    dtype: str = "float64",
 ) -> Normalisation:
-    """Normalise rows until they stay as they are, or for a fixed number of `rounds`."""
+    """Normalise rows until they stay as they are, or for a fixed number of `rounds`.
+
+    Rows that do not fit in memory are given as a function that goes through them in blocks, once a round and once more.
+    """
+    if callable(x):
+        return _streamed(x, tolerance, rounds, dtype)
     rows = unit_rows(matrix(x, dtype=dtype), "x")
     if int(rows.shape[0]) < 2:
-        raise InputError("one row less its mean is nothing: give at least 2")
+        raise InputError(TOO_FEW)
     xp = namespace(rows)
     means: list[Array] = []
     change = float("inf")
@@ -56,6 +67,33 @@ def fit_normalisation(
         rows = after
         if rounds is None and change <= tolerance:
             break
+    return _settled(means, change, tolerance, rounds)
+
+
+def _streamed(blocks: Callable[[], Iterable[Array]], tolerance: float, rounds: int | None, dtype: str) -> Normalisation:
+    """As in memory; how far rows moved in a round is known one pass later."""
+    means: list[Array] = []
+    while True:
+        total: Array = None
+        n, change = 0, float("inf") if not means else 0.0
+        for block in blocks():
+            rows = unit_rows(matrix(block, dtype=dtype), "x")
+            xp = namespace(rows)
+            before = rows
+            for mean in means:
+                before, rows = rows, unit_rows(rows - mean, "x less its mean")
+            if means:
+                change = max(change, float(xp.max(xp.abs(rows - before))))
+            total = xp.sum(rows, axis=0) if total is None else total + xp.sum(rows, axis=0)
+            n += int(rows.shape[0])
+        if n < 2:
+            raise InputError(TOO_FEW)
+        if len(means) >= (MOST if rounds is None else rounds) or (rounds is None and change <= tolerance):
+            return _settled(means, change, tolerance, rounds)
+        means.append(total / n)
+
+
+def _settled(means: list[Array], change: float, tolerance: float, rounds: int | None) -> Normalisation:
     if rounds is None and change > tolerance:
         raise InputError(f"after {MOST} rounds rows still change by {change:.2g}: give a tolerance above that")
     return Normalisation(tuple(means), change)
