@@ -307,7 +307,7 @@ class TestTypes:
         assert not list((tmp_path / "r").glob("tally.*"))
 
     def test_no_word_is_left(self, bert):
-        with pytest.raises(InputError, match="en: no word has a vector"):
+        with pytest.raises(InputError, match="en: no word occurs 10000 times: lower min_count"):
             extract(bert, self.CORPUS, level="type", min_count=10_000)
 
 
