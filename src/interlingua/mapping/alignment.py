@@ -18,7 +18,7 @@ import numpy as np
 from interlingua.errors import DataNotFoundError, FormatError, InputError, UnknownNameError
 from interlingua.mapping.maps import LinearMap, fit_least_squares, fit_mean_shift, fit_procrustes, fit_ridge
 from interlingua.mapping.normalise import Normalisation, fit_normalisation
-from interlingua.measures.arrays import Array, check_pair, matrix, namespace
+from interlingua.measures.arrays import Array, as_numpy, check_pair, matrix, namespace
 
 # What an alignment remembers of the vectors of a side, and refuses others by.
 FACTS = ("model", "weights", "layer", "pooling", "language")
@@ -199,15 +199,15 @@ def save_alignment(aligned: Alignment, path: str | Path) -> Path:
         facts["steps"][side] = [type(step).__name__ for step in steps]
         for i, step in enumerate(steps):
             if isinstance(step, Reduction):
-                arrays[f"{side}.{i}.mean"] = _numpy(step.mean)
-                arrays[f"{side}.{i}.directions"] = _numpy(step.directions)
+                arrays[f"{side}.{i}.mean"] = as_numpy(step.mean)
+                arrays[f"{side}.{i}.directions"] = as_numpy(step.directions)
             else:
-                arrays[f"{side}.{i}.means"] = np.stack([_numpy(mean) for mean in step.means])
+                arrays[f"{side}.{i}.means"] = np.stack([as_numpy(mean) for mean in step.means])
     if aligned.map is not None:
         facts["map"] = {"kind": aligned.map.kind, "n": aligned.map.n}
-        arrays["weight"] = _numpy(aligned.map.weight)
+        arrays["weight"] = as_numpy(aligned.map.weight)
         if aligned.map.shift is not None:
-            arrays["shift"] = _numpy(aligned.map.shift)
+            arrays["shift"] = as_numpy(aligned.map.shift)
     partial = place.with_name(place.name + ".partial")
     with partial.open("wb") as file:
         np.savez(file, alignment=np.array(json.dumps(facts)), **arrays)
@@ -239,7 +239,3 @@ def _step(held: Any, name: str, kind: str) -> Step:
     if kind == "Reduction":
         return Reduction(held[f"{name}.mean"], held[f"{name}.directions"])
     return Normalisation(tuple(held[f"{name}.means"]), 0.0)
-
-
-def _numpy(x: Array) -> np.ndarray[Any, Any]:
-    return np.asarray(x.cpu() if hasattr(x, "cpu") else x)

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.mapping.alignment import Alignment
 from interlingua.mapping.maps import fit_procrustes
-from interlingua.measures.arrays import Array, matrix, namespace
+from interlingua.measures.arrays import Array, as_numpy, matrix, namespace
 from interlingua.measures.retrieval import BLOCK, largest, nearness
 from interlingua.measures.shape import unit_rows
 from interlingua.types import Dictionary
@@ -162,15 +161,11 @@ def neighbours(
             scores = 2 * scores - scale
         # few are wanted of many: cut first, sort after; of equals the first
         least = xp.min(largest(scores, kept), axis=1)
-        rows, places = (_numpy(each) for each in xp.nonzero(scores >= least[:, None]))
-        order = np.lexsort((places, -_numpy(scores[rows, places]), rows))
+        rows, places = (as_numpy(each) for each in xp.nonzero(scores >= least[:, None]))
+        order = np.lexsort((places, -as_numpy(scores[rows, places]), rows))
         for some in np.split(places[order], np.cumsum(np.bincount(rows))[:-1]):
             found.append(some[:kept].tolist())
     return found
-
-
-def _numpy(x: Array) -> Any:
-    return np.asarray(x.cpu() if hasattr(x, "cpu") else x)
 
 
 def mutual(source: Words, target: Words, k: int = 10) -> list[tuple[int, int, float]]:

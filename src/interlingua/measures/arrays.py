@@ -91,3 +91,8 @@ def paired(
     check_pair(x, y, least=least, equal_width=equal_width)
     a, b = matrix(x, "x", dtype=dtype), matrix(y, "y", dtype=dtype)
     return namespace(a, b), a, b
+
+
+def as_numpy(x: Array) -> np.ndarray[Any, Any]:
+    """On the CPU, whatever library and device it came from."""
+    return np.asarray(x.cpu() if hasattr(x, "cpu") else x)
