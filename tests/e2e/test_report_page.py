@@ -57,7 +57,17 @@ def _mapped(evil):
     which = {"space": "model", "way": "rotation", "by": "csls"}
     facts = {"level": "word", "direction": "en>fr", "n": 2, "candidates": 9, "chance": 0.1, "coverage": 0.5}
     rows = [
-        {**which, **facts, "layer": layer, "pairs": pairs, "p1": 0.1 * layer + pairs / 1000, "p5": 0.6, "p10": 0.7}
+        {
+            **which,
+            **facts,
+            "layer": layer,
+            "pairs": pairs,
+            "p1": 0.1 * layer + pairs / 1000,
+            "low": 0.1,
+            "high": 0.4,
+            "p5": 0.6,
+            "p10": 0.7,
+        }
         for layer in range(3)
         for pairs in (10, 100)
     ]

@@ -14,6 +14,7 @@ from interlingua.analyses.mapping import Plan, map_contexts, map_sentences, map_
 from interlingua.corpora.loading import dictionaries
 from interlingua.errors import InterlinguaError
 from interlingua.mapping import open_alignment
+from interlingua.mapping.composed import Composed
 from interlingua.report.mapped import MapTables, best, curves, learning, read_map, told
 
 QUICK = ("--rows", 120, "--no-baseline", "--formats", "none", "--truncate")
@@ -53,18 +54,23 @@ def test_words_between_two_models(here, models, tmp_path):
     assert "rotation" in done.stdout
     assert "of the dictionary" in done.stdout
     scores = pd.read_csv(out / "scores.csv")
-    assert set(scores["space"]) == {"model", "untrained", "table", "static"}
+    assert set(scores["space"]) == {"model", "untrained", "static"}
+    assert "Left out: embedding table: only" in done.stdout
     assert set(scores.loc[scores["space"] == "model", "way"]) == {"identity", "shift", "rotation", "refined"}
     assert set(scores.loc[scores["space"] == "model", "layer"]) == {0, 1, 2, 3}
     curve = scores[(scores["space"] == "model") & (scores["way"] == "rotation") & (scores["layer"] == 0)]
     assert curve["pairs"].nunique() == 3
     assert ((scores["coverage"] > 0) & (scores["coverage"] <= 1)).all()
+    assert ((scores["low"] <= scores["p1"]) & (scores["p1"] <= scores["high"])).all()
     # the map can be loaded and used on vectors of the layer it is for, and on no others
     aligned = open_alignment(out / "alignments" / "layer-1.npz")
     vectors = np.ones((2, aligned.widths[1]))
     assert aligned.of_target(vectors, layer=1, language="fr").shape == (2, aligned.widths[0])
     with pytest.raises(InterlinguaError, match="it is for layer 1"):
         aligned.of_target(vectors, layer=2)
+    assert {side["model"] for side in aligned.facts.values()} == {"a", "b"}
+    with pytest.raises(InterlinguaError, match="is for weights"):
+        Composed(il.load_model(models[0]), aligned, "target", 1)
     # what was induced is a dictionary that can be read again
     induced = il.dictionary(out / "dictionary.tsv", "en", "fr")
     assert len(induced.words) > 10
@@ -78,7 +84,7 @@ def test_words_between_two_models(here, models, tmp_path):
         "learning.svg",
     ]
     tables = read_map(out)
-    assert told(tables)[0][0].endswith(f"layer {int(best(tables)['layer'])}")
+    assert f"at layer {int(best(tables)['layer'])} (" in told(tables)[0][0]
 
 
 def test_a_run_goes_on_where_it_stopped_and_another_is_refused(here, models, tmp_path):
@@ -96,6 +102,40 @@ def test_a_run_goes_on_where_it_stopped_and_another_is_refused(here, models, tmp
     assert 'by was ["csls"] and is ["cosine"]' in other.stderr
     assert here(*how, "--by", "cosine", "--force").returncode == 0
     assert set(pd.read_csv(out / "scores.csv")["by"]) == {"cosine"}
+
+
+def test_another_dictionary_of_the_same_name_is_another_run(here, models, tmp_path):
+    out, words = tmp_path / "own", il.dictionary("everyday-words", "en", "fr")
+    pairs = [f"{a.upper()}\t{b}\n" for a, b, _ in words.pairs()]
+    (tmp_path / "own.txt").write_text("".join(pairs[:400]), encoding="utf-8")
+    how = (
+        "map",
+        models[0],
+        "--langs",
+        "en,fr",
+        "--min-count",
+        1,
+        "--dictionary",
+        tmp_path / "own.txt",
+        *QUICK,
+        "--out",
+        out,
+    )
+    # whatever its case; and without any rotation there is no learning curve to draw
+    done = here(*how, "--ways", "ridge", "--formats", "svg")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "own.txt").write_text("".join(pairs[-400:]), encoding="utf-8")
+    done = here(*how, "--ways", "ridge", "--formats", "svg")
+    assert done.returncode == 2
+    assert "holds another run (dictionaries" in done.stderr
+
+
+def test_what_stands_beside_costs_nothing(here, models, tmp_path):
+    """German nouns are written large, and none of the table's words is in the dictionary: the models are judged all the same."""
+    how = ("--langs", "en,de", "--min-count", 1, "--sizes", "3,100", *QUICK)
+    done = here("map", models[0], *how, "--out", tmp_path / "de")
+    assert done.returncode == 0, done.stderr
+    assert pd.read_csv(tmp_path / "de" / "scores.csv")["n"].max() > 20
 
 
 def test_words_in_context_and_sentences(here, models, tmp_path):
@@ -142,8 +182,10 @@ def test_from_python(models, tmp_path):
     assert curves(tables).to_dict()["layer"]
     assert learning(tables) is None or learning(tables).to_dict()["layer"]
     assert len(map_contexts(models[:1], corpus, tmp_path / "c", plan).scores)
-    with pytest.raises(InterlinguaError, match="50 sentence pairs are in both corpora"):
-        map_sentences(models, corpus, corpus[:50], tmp_path / "s", plan)
+    with pytest.raises(InterlinguaError, match="all but 0 of the 50 rows"):
+        map_sentences(models, corpus[:50], corpus, tmp_path / "s", plan)
+    tables = map_sentences(models, corpus, corpus[:50], tmp_path / "t", plan)
+    assert tables.scores["pairs"].max() <= 100
 
 
 @pytest.mark.parametrize(
@@ -157,8 +199,11 @@ def test_from_python(models, tmp_path):
         (("--langs", "en,fr", "--sizes", "1"), "at least 2 pairs"),
         (("--langs", "en,fr", "--level", "context", "--ways", "refined"), "refined is for words"),
         (("--langs", "en,fr", "--level", "sentence"), "say what to judge by with --test"),
+        (("--langs", "en,fr", "--aligner", "ours"), "--aligner means nothing at level word"),
+        (("--langs", "en,fr", "--level", "context", "--aligner", "fast_align"), "there are eflomal, ours"),
+        (("--langs", "en,fr", "--level", "context", "--static"), "--static means nothing at level context"),
         (("--langs", "en,fr", "--dictionary", "everyday-word"), "did you mean everyday-words"),
-        (("--langs", "en,fr", "--rows", "2", "--min-count", "1"), "no pair in common"),
+        (("--langs", "en,fr", "--rows", "4", "--min-count", "1"), "give more text, or lower min_count"),
         (("--langs", "en,fr", "--rows", "2"), "occurs 5 times: lower min_count"),
         (("--langs", "en,fr", "--corpus", "nowhere.txt"), "does not exist"),
     ],

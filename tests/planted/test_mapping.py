@@ -162,6 +162,10 @@ def test_misuse_is_told(tmp_path):
         (lambda: fit_alignment(X, X, ([0, 1], [0, 1]), "rotate"), "did you mean rotation"),
         (lambda: fit_alignment(X, X, ([0, 1], [0, 1]), source={"colour": 1}), "nothing of 'colour'"),
         (lambda: fit_alignment(X, X, ([0, 1, 2], [0, 1])), "3"),
+        (lambda: fit_alignment(X, X, ([True] * 400, [True] * 400)), "whole numbers"),
+        (lambda: fit_alignment(X, X, ([0, 400], [0, 1])), "there is no row 400"),
+        (lambda: fit_alignment(X, X, [(0, 0), (1, 1), (2, 2)]), "two lists of row numbers"),
+        (lambda: save_alignment(aligned, tmp_path / "no" / "where"), "is no folder"),
         (lambda: fit_reduction(X[:3], 5), "3 rows of 12 neurons have no 5 main directions"),
         (lambda: fit_reduction(X, 5)(X[:, :3]), "rows have 3 neurons, and this was fitted on 12"),
         (lambda: fit_procrustes(X, X)(X[:, :5]), "rows have 5 neurons, and the map takes 12"),
@@ -178,6 +182,7 @@ def test_misuse_is_told(tmp_path):
     ):
         with pytest.raises(InterlinguaError, match=message):
             call()
-    (tmp_path / "bad.npz").write_bytes(b"no zip")
-    with pytest.raises(InterlinguaError, match="it is no alignment"):
-        open_alignment(tmp_path / "bad.npz")
+    for content in (b"no zip", b"", save_alignment(aligned, tmp_path / "cut").read_bytes()[:-300]):
+        (tmp_path / "bad.npz").write_bytes(content)
+        with pytest.raises(InterlinguaError, match="it is no alignment"):
+            open_alignment(tmp_path / "bad")

@@ -26,10 +26,11 @@ from interlingua.extract.words import Sentence, sentences
 from interlingua.folders import claimed
 from interlingua.languages import Language
 from interlingua.mapping.alignment import Alignment, open_alignment, save_alignment
-from interlingua.mapping.induce import Words, mutual
+from interlingua.mapping.induce import Words, check_apart, mutual
 from interlingua.mapping.levels import (
     Score,
     context_scores,
+    folded,
     occurrences,
     sentence_scores,
     vocabulary,
@@ -37,13 +38,13 @@ from interlingua.mapping.levels import (
 )
 from interlingua.mapping.static import static_words
 from interlingua.models.load import Model, PerLanguage, load_model, shown
-from interlingua.report.mapped import MapTables, write_map
+from interlingua.report.mapped import MapTables, full, write_map
 from interlingua.report.tables import ALIGNMENTS, CACHE, INDUCED, REPRESENTATIONS, whole
 from interlingua.types import Dictionary, ParallelCorpus, Representations, TextCorpus, WordRepresentations
+from interlingua.types.corpus import digest
 
 Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 Pair = tuple[Language, Language]
-LEVELS = ("word", "context", "sentence")
 # The way whose alignments are kept for use, and what the rest is judged beside.
 KEPT = "rotation"
 WAYS_OF = {
@@ -83,12 +84,14 @@ def map_words(
 ) -> MapTables:
     """Dictionaries induced from the vectors of words: averaged over contexts at every layer, and of the table alone."""
     plan, langs = plan or Plan(), (training.source, training.target)
+    check_apart(training, test)
+    training, test = folded(training), folded(test)
     columns = sentences(texts)
     if missing := [str(lang) for lang in langs if lang not in columns]:
         raise UnknownNameError("language of the text", missing[0], map(str, columns))
     config = _config("word", models, langs, plan) | {
         "dictionaries": {"training": _described(training), "test": _described(test)},
-        "text": {str(lang): len(columns[lang]) for lang in langs},
+        "text": {str(lang): [len(columns[lang]), digest(s.text for s in columns[lang])] for lang in langs},
     }
     with claimed(Path(out)):
         same_run(Path(out), config, force=force)
@@ -117,14 +120,12 @@ def map_contexts(
 ) -> MapTables:
     """Words in their contexts: linked by a word aligner, mapped from the second language's space to the first's."""
     plan, langs = plan or Plan(), _two(corpus)
+    corpus = _distinct(corpus)
     config = _config("context", models, langs, plan) | {"corpus": _described(corpus), "aligner": aligner}
     with claimed(Path(out)):
         same_run(Path(out), config, force=force)
         run = _Run(Path(out), "context", langs, plan, stage)
-        columns = sentences(corpus)
-        with stage("aligning words"):
-            words = [[s.words for s in columns[lang]] for lang in langs]
-            links = align(words[0], words[1], method=aligner, symmetrise="intersection")
+        links = run.links(sentences(corpus), aligner)
         for space in run.spaces():
             reps = run.extracted(models, corpus, "word", space)
             linked = occurrences(reps, langs, links)
@@ -145,9 +146,15 @@ def map_sentences(
     """Sentences: maps fitted on some pairs of one corpus, judged on another."""
     plan, langs = plan or Plan(), _two(fit)
     test = test.languages(*langs)
-    both = set(zip(*fit.columns, strict=True)) & set(zip(*test.columns, strict=True))
-    if both:
-        raise InputError(f"{len(both)} sentence pairs are in both corpora: what was fitted on proves nothing")
+    test = _distinct(test)
+    seen = [set(column) for column in test.columns]
+    kept = [i for i, row in enumerate(zip(*fit.columns, strict=True)) if not any(map(set.__contains__, seen, row))]
+    if len(kept) < 2:
+        raise InputError(
+            f"all but {len(kept)} of the {len(fit)} rows of {fit.name} have a sentence that {test.name} has too: what "
+            "was fitted on proves nothing, judge by other text (--test)"
+        )
+    fit = fit.take(kept)
     config = _config("sentence", models, langs, plan) | {"corpus": _described(fit), "test": _described(test)}
     sizes = [n for n in plan.sizes if n < len(fit)] + [len(fit)]
     with claimed(Path(out)):
@@ -175,6 +182,7 @@ class _Run:
         self.rows: list[dict[str, Any]] = []
         self.found: list[dict[str, Any]] = []
         self.reps: Any = None
+        self.left_out: dict[str, str] = {}
         for name in (CACHE, REPRESENTATIONS, ALIGNMENTS):
             (folder / name).mkdir(exist_ok=True)
 
@@ -205,13 +213,30 @@ class _Run:
             self.reps = reps
         return reps
 
+    def links(self, columns: Mapping[Language, Sequence[Sentence]], aligner: str) -> list[list[tuple[int, int]]]:
+        """Words that translate each other; kept, for an aligner may draw others the next time."""
+        place = self.folder / CACHE / "links.json"
+        if not place.exists():
+            with self.stage("aligning words"):
+                words = [[s.words for s in columns[lang]] for lang in self.langs]
+                found = align(words[0], words[1], method=aligner, symmetrise="intersection")
+            whole(place, json.dumps([[list(map(int, pair)) for pair in each] for each in found]).encode())
+        return [[(i, j) for i, j in each] for each in json.loads(place.read_text(encoding="utf-8"))]
+
     def layers(self, space: str, count: int, judge: Judge, reps: Any = None) -> None:
         with self.stage(f"aligning {space}") as progress:
             for layer in range(count):
                 place = self.folder / CACHE / f"{space}.{layer}.json"
                 kept = self._kept(place, space, layer)
                 if kept is None:
-                    kept = self._judged(space, layer, judge, reps)
+                    try:
+                        kept = self._judged(space, layer, judge, reps)
+                    except InputError as error:
+                        if space == "model":
+                            raise
+                        # what stands beside the models must not cost their own numbers
+                        self.left_out[space] = str(error)
+                        return
                     whole(place, json.dumps(kept).encode())
                 self.rows += kept["rows"]
                 self.found += kept["found"]
@@ -249,7 +274,7 @@ class _Run:
         return {"rows": rows, "found": list(last.values())}
 
     def tables(self, config: dict[str, Any]) -> MapTables:
-        tables = MapTables.of(config, self.rows, self.found)
+        tables = MapTables.of({**config, "left_out": self.left_out}, self.rows, self.found)
         write_map(tables, self.folder)
         return tables
 
@@ -300,11 +325,11 @@ def _judged_words(
 
 def _induced(run: _Run, tables: MapTables) -> None:
     """The dictionary of words that are each other's nearest at the best layer, the nearest first."""
-    scores = tables.scores
+    scores = full(tables)
     mine = scores[(scores["space"] == "model") & (scores["way"] == KEPT)]
     if not len(mine):
         return
-    layer = int(mine.sort_values("p1").iloc[-1]["layer"])
+    layer = int(mine.loc[mine["p1"].idxmax(), "layer"])
     aligned = open_alignment(run.alignment(layer))
     source, target = (vocabulary(run.reps, lang, layer) for lang in run.langs)
     x, y = aligned.of_source(source.vectors).astype(np.float32), aligned.of_target(target.vectors).astype(np.float32)
@@ -325,10 +350,11 @@ def _loaded(models: Sequence[str], langs: Pair, how: Mapping[str, Any]) -> Model
 
 def _facts(reps: Representations | WordRepresentations, lang: Language, layer: int) -> dict[str, Any]:
     """What an alignment is to remember of the vectors of a side."""
-    signed = reps.signature
-    model = signed.get("models", {}).get(str(lang)) if isinstance(signed.get("models"), Mapping) else None
-    known = model if isinstance(model, Mapping) else signed
+    signed = reps.signature.get("model", {})
+    known = signed.get(str(lang), signed)
     facts = {key: known[key] for key in ("model", "weights") if isinstance(known.get(key), str)}
+    if pooling := reps.signature.get("pooling"):
+        facts["pooling"] = pooling
     return {**facts, "layer": layer, "language": str(lang)}
 
 
@@ -338,8 +364,21 @@ def _two(corpus: ParallelCorpus) -> Pair:
     return corpus.langs[0], corpus.langs[1]
 
 
+def _distinct(corpus: ParallelCorpus) -> ParallelCorpus:
+    """Without rows that repeat a sentence of either language: they would be on both sides, or have two answers."""
+    seen: list[set[str]] = [set() for _ in corpus.columns]
+    kept = []
+    for i, row in enumerate(zip(*corpus.columns, strict=True)):
+        if not any(map(set.__contains__, seen, row)):
+            kept.append(i)
+        for known, sentence in zip(seen, row, strict=True):
+            known.add(sentence)
+    return corpus if len(kept) == len(corpus) else corpus.take(kept)
+
+
 def _described(record: Any) -> dict[str, Any]:
-    return {"name": record.name, "rows": len(record.words if isinstance(record, Dictionary) else record)}
+    rows = len(record.words if isinstance(record, Dictionary) else record)
+    return {"name": record.name, "rows": rows, "hash": record.hash}
 
 
 def _config(level: str, models: Sequence[str], langs: Pair, plan: Plan) -> dict[str, Any]:

@@ -301,7 +301,17 @@ def same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:
         if other and numbers:
             shown = "; ".join(_unlike(k, before.get(k), config[k]) for k in other[:3])
             raise InputError(f"{folder} holds another run ({shown}): choose another folder, or --force to replace it")
-        if set(other) & {"models", "corpus", "extraction", "loading"}:
+        if set(other) & {
+            "models",
+            "corpus",
+            "extraction",
+            "loading",
+            "text",
+            "test",
+            "languages",
+            "level",
+            "min_count",
+        }:
             # Nothing was measured from these, and they are of something else.
             shutil.rmtree(folder / REPRESENTATIONS, ignore_errors=True)
     elif any(p.name != ".lock" for p in folder.iterdir()):

@@ -36,13 +36,15 @@ def map_(
         str, typer.Option(help="identity, shift, normalised, rotation, refined, ridge, least_squares.")
     ] = "",
     by: Annotated[str, typer.Option(help="How neighbours are found: csls, cosine.")] = "csls",
-    sizes: Annotated[str, typer.Option(help="Numbers of pairs, for the learning curve.")] = "100,300,1000,3000,10000",
+    sizes: Annotated[
+        str, typer.Option(help="For the learning curve: dictionary words, or pairs of sentences.")
+    ] = "100,300,1000,3000,10000",
     min_count: Annotated[int, typer.Option(help="Words: only those that occur so often.", min=1)] = 5,
     static: Annotated[bool, typer.Option("--static", help="Words: fastText vectors of the same text beside.")] = False,
     reduce: Annotated[
         bool, typer.Option("--reduce", help="Bring the wider model to the other's width by PCA.")
     ] = False,
-    aligner: Annotated[str, typer.Option(help="Context: eflomal, ours or fast_align.")] = "",
+    aligner: Annotated[str, typer.Option(help="Context: eflomal (where it is installed) or ours.")] = "",
     baseline: Annotated[bool, typer.Option("--baseline/--no-baseline", help="Untrained networks beside.")] = True,
     seed: Annotated[int, typer.Option(help="Of samples, static vectors and random weights.", min=0)] = 0,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut sentences longer than the model takes.")] = False,
@@ -68,6 +70,7 @@ def map_(
     spoken = tags(langs)
     if len(spoken) != 2:
         raise InputError("say which two languages with --langs, such as --langs en,fr")
+    _fitting(level, test=test, aligner=aligner, static=static, dictionary=dictionary)
     if len(models) > 2:
         raise InputError(f"{len(models)} models: a map is inside one, or from one to another")
     needs_models()
@@ -93,6 +96,22 @@ def map_(
     with bar("writing the report"):
         place = publish_map(tables, out, formats=figures)
     _show(tables, place, as_json=as_json)
+
+
+def _fitting(level: str, *, test: str, aligner: str, static: bool, dictionary: str) -> None:
+    """An error where an option is for another level: it would be ignored without a word."""
+    from interlingua.errors import InputError, UnknownNameError
+
+    if aligner and aligner not in ("eflomal", "ours"):
+        raise UnknownNameError("aligner", aligner, ("eflomal", "ours"))
+    others = {
+        "--aligner": bool(aligner) and level != "context",
+        "--test": bool(test) and level == "context",
+        "--static": static and level != "word",
+        "--dictionary": dictionary != "everyday-words" and level != "word",
+    }
+    if wrong := [name for name, here in others.items() if here]:
+        raise InputError(f"{wrong[0]} means nothing at level {level}: leave it out")
 
 
 def _map(
@@ -179,7 +198,7 @@ def _show(tables: MapTables, place: Path, *, as_json: bool) -> None:
     rows = full(tables)
     if as_json:
         found: dict[str, Any] = {
-            "summary": dict(told(tables)),
+            "summary": [{"heading": heading, "text": text} for heading, text in told(tables)],
             "scores": json.loads(tables.scores.to_json(orient="records")),
             "report": str(place),
         }

@@ -311,8 +311,8 @@ def dictionaries(name: str | Path, source: Tag, target: Tag, *, test: str | Path
             learn.take([i for i in range(len(learn.words)) if i % 4]),
             learn.take(list(range(0, len(learn.words), 4))),
         )
-    asked = set(judge.words)
-    kept = [i for i, word in enumerate(learn.words) if word not in asked]
+    asked = {word.lower() for word in judge.words}
+    kept = [i for i, word in enumerate(learn.words) if word.lower() not in asked]
     if not kept:
         raise InputError(f"every word of {learn.name} is in {judge.name} too: nothing is left to learn from")
     return learn if len(kept) == len(learn.words) else learn.take(kept), judge

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -153,14 +154,27 @@ class Spaces:
         steps, sides = self._normalised if how.normalise else (self._steps, self._sides)
         fitted = None
         if how.fit is not None:
-            xp = namespace(*sides)
-            both = [
-                xp.take(rows, xp.asarray(places, device=rows.device), axis=0)
-                for rows, places in zip(sides, pairs, strict=True)
-            ]
+            both = [_chosen(rows, places) for rows, places in zip(sides, _two(pairs), strict=True)]
             check_pair(*both)
             fitted = how.fit(both[1], both[0])
         return Alignment(way, steps[0], steps[1], fitted, self.widths, self.facts)
+
+
+def _two(pairs: Any) -> tuple[Any, Any]:
+    if not isinstance(pairs, tuple | list) or len(pairs) != 2:
+        raise InputError("pairs are two lists of row numbers: those of the source, and those of the target beside them")
+    return pairs[0], pairs[1]
+
+
+def _chosen(rows: Array, places: Any) -> Array:
+    """Rows by their numbers."""
+    numbers = np.asarray(as_numpy(places) if hasattr(places, "shape") else list(places))
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise InputError("pairs are numbers of rows: whole numbers, counted from 0, in one list a side")
+    if wrong := [int(i) for i in numbers if not 0 <= i < rows.shape[0]]:
+        raise InputError(f"there is no row {wrong[0]}: there are {rows.shape[0]}")
+    xp = namespace(rows)
+    return xp.take(rows, xp.asarray(numbers, device=rows.device), axis=0)
 
 
 def fit_alignment(
@@ -208,9 +222,12 @@ def save_alignment(aligned: Alignment, path: str | Path) -> Path:
         arrays["weight"] = as_numpy(aligned.map.weight)
         if aligned.map.shift is not None:
             arrays["shift"] = as_numpy(aligned.map.shift)
+    if not place.parent.is_dir():
+        raise InputError(f"{place.parent} is no folder: make it first")
     partial = place.with_name(place.name + ".partial")
     with partial.open("wb") as file:
-        np.savez(file, alignment=np.array(json.dumps(facts)), **arrays)
+        # numbers that NumPy counted are numbers too
+        np.savez(file, alignment=np.array(json.dumps(facts, default=int)), **arrays)
     partial.replace(place)
     return place
 
@@ -218,10 +235,11 @@ def save_alignment(aligned: Alignment, path: str | Path) -> Path:
 def open_alignment(path: str | Path) -> Alignment:
     """An alignment as `save_alignment` wrote it."""
     place = Path(path)
+    place = place if place.suffix == ".npz" else place.with_name(place.name + ".npz")
     if not place.is_file():
         raise DataNotFoundError(f"{place} is not there: an alignment is one .npz file")
     try:
-        with np.load(place, allow_pickle=False) as held:
+        with place.open("rb") as file, np.load(file, allow_pickle=False) as held:
             facts = json.loads(str(held["alignment"]))
             sides = [
                 tuple(_step(held, f"{side}.{i}", kind) for i, kind in enumerate(facts["steps"][side]))
@@ -231,7 +249,7 @@ def open_alignment(path: str | Path) -> Alignment:
             if "map" in facts:
                 fitted = LinearMap(held["weight"], facts["map"]["kind"], facts["map"]["n"], held.get("shift"))
             return Alignment(facts["way"], sides[0], sides[1], fitted, tuple(facts["widths"]), facts["facts"])
-    except (ValueError, KeyError, OSError, TypeError) as error:
+    except (ValueError, KeyError, OSError, TypeError, EOFError, BadZipFile) as error:
         raise FormatError(place, None, f"it is no alignment ({error})") from error
 
 

@@ -68,7 +68,8 @@ def induce(source: Words, target: Words, dictionary: Dictionary, *, by: str = "c
     if not gold:
         raise InputError(
             f"none of the {len(dictionary.words)} words of the dictionary has a vector and a translation with one: are "
-            "vocabulary and dictionary of the same languages, and tokenised and cased alike?"
+            "vocabulary and dictionary of the same languages, and tokenised and cased alike? More text, or a lower "
+            "min_count (--min-count), gives more words vectors"
         )
     xp = namespace(source.vectors)
     queries = xp.asarray([source.places[word] for word in gold], device=source.vectors.device)
@@ -99,14 +100,15 @@ def pairs_of(source: Words, target: Words, dictionary: Dictionary) -> tuple[list
     if not both:
         raise InputError(
             "dictionary and vocabularies have no pair in common: nothing to fit a map on; are they of the same "
-            "languages, and tokenised and cased alike?"
+            "languages, and tokenised and cased alike? More text, or a lower min_count (--min-count), gives more words "
+            "vectors"
         )
     return [pair[0] for pair in both], [pair[1] for pair in both]
 
 
 def check_apart(training: Dictionary, test: Dictionary) -> None:
     """An error where a word is in both: what was learnt by heart proves nothing."""
-    if both := sorted(set(training.words) & set(test.words)):
+    if both := sorted({word.lower() for word in training.words} & {word.lower() for word in test.words}):
         raise InputError(
             f"{len(both)} words are in both dictionaries ({', '.join(both[:3])}, ...): leave them out of one"
         )

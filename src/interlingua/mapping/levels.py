@@ -31,8 +31,8 @@ from interlingua.types import Dictionary, Representations, WordRepresentations
 Array = np.ndarray[Any, Any]
 # Ways at word level: the rotation can be refined there, on words that nobody has translated.
 REFINED = "refined"
-# Neighbours that CSLS looks at.
-K = 10
+# Neighbours that CSLS looks at; fewer words than this are no test.
+K, LEAST = 10, 10
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,25 @@ class Score:
     def row(self) -> dict[str, Any]:
         """As a row of a table."""
         facts = {k: getattr(self, k) for k in ("level", "space", "layer", "way", "by", "direction", "pairs")}
-        ranks = {f"p{rank}": self.precision[rank] for rank in RANKS}
+        ranks: dict[str, Any] = {f"p{rank}": self.precision[rank] for rank in RANKS}
+        ranks["low"], ranks["high"] = wilson(self.precision[1], self.n)
         more = {k: getattr(self, k) for k in ("same_type", "n", "candidates", "chance", "coverage")}
         return {**facts, **ranks, **more}
+
+
+def wilson(share: float, n: int, z: float = 1.959964) -> tuple[float, float]:
+    """The 95% interval of a share of n independent queries (Wilson 1927)."""
+    middle, spread = share + z * z / (2 * n), z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    return max(0.0, min(share, float((middle - spread) / scale))), min(
+        1.0, max(share, float((middle + spread) / scale))
+    )
+
+
+def folded(dictionary: Dictionary) -> Dictionary:
+    """A dictionary in lower case, as `vocabulary` has its words."""
+    pairs = ((word.lower(), translation.lower(), p) for word, translation, p in dictionary.pairs())
+    return Dictionary.from_pairs(dictionary.source, dictionary.target, pairs, name=dictionary.name)
 
 
 def vocabulary(reps: WordRepresentations, tag: str | Language, layer: int, *, fold: bool = True) -> Words:
@@ -103,7 +119,8 @@ def word_scores(
 ) -> Iterator[tuple[Alignment, Score]]:
     """Words translated by their nearest neighbours, from source to target, over all words of both.
 
-    Rotations are also fitted on the first `sizes` words of the training dictionary: the learning curve.
+    Rotations are also fitted on the first `sizes` words of the training dictionary: the learning curve. Sizes with
+    fewer than two pairs that have vectors are left out.
     """
     check_apart(training, test)
     direction = f"{training.source}>{training.target}"
@@ -112,6 +129,8 @@ def word_scores(
         jobs += [("rotation", training[:size]) for size in sizes if size < len(training.words)]
     spaces = Spaces(source.vectors, target.vectors, reduce=reduce, source=sides[0], target=sides[1])
     for way, entries in jobs:
+        if entries is not training and _pairs(source, target, entries) < 2:
+            continue
         pairs = pairs_of(source, target, entries)
         aligned = spaces.align("rotation" if way == REFINED else way, pairs)
         if way == REFINED:
@@ -122,12 +141,21 @@ def word_scores(
         )
         for how in by:
             got = induce(*both, test, by=how, k=min(K, len(source.words)))
+            if got.n < LEAST:
+                raise InputError(
+                    f"only {got.n} of the {len(test.words)} words of the test dictionary have a vector and a "
+                    "translation with one: give more text, or lower min_count (--min-count)"
+                )
             fitted = 0 if aligned.map is None else len(pairs[0])
             yield (
                 aligned,
                 Score("word", space, layer, way, how, direction, fitted, got.precision, got.n, len(target.words),
                       got.chance, got.coverage, got.found, got.gold),
             )  # fmt: skip
+
+
+def _pairs(source: Words, target: Words, entries: Dictionary) -> int:
+    return sum(word in source.places and t in target.places for word, t, _ in entries.pairs())
 
 
 @dataclass(frozen=True)
@@ -221,6 +249,8 @@ def sentence_scores(
     x, y = fit[langs[0], layer], fit[langs[1], layer]
     asked = test[langs[0], layer], test[langs[1], layer]
     right = [{i} for i in range(len(test))]
+    if len(right) < 2:
+        raise InputError("one sentence finds itself: give more to judge by")
     turning = [way for way in ways if WAYS[way].fit is not None]
     jobs = [(len(fit), [way for way in ways if way not in turning]), *((size, turning) for size in sizes)]
     for size, some in jobs:

@@ -24,13 +24,23 @@ if TYPE_CHECKING:
 # Words to browse that a page carries: layers are left out, the middle ones first, where there are more.
 MOST = 30_000
 COLUMNS = (
-    "level", "space", "layer", "way", "by", "direction", "pairs", "p1", "p5", "p10", "same_type", "n", "candidates",
-    "chance", "coverage",
+    "level", "space", "layer", "way", "by", "direction", "pairs", "p1", "low", "high", "p5", "p10", "same_type",
+    "n", "candidates", "chance", "coverage",
 )  # fmt: skip
 FOUND = ("space", "layer", "way", "by", "query", "nearest", "gold")
 # Fewer translations found than this say nothing about what is needed to find them.
 HITS = 10
 WHAT = {"word": "words", "context": "words in context", "sentence": "sentences"}
+# What was done, for a methods section.
+DONE = {
+    "identity": "vectors as they are",
+    "shift": "the mean of one side put on that of the other",
+    "normalised": "iterative normalisation of each side (Zhang et al. 2019)",
+    "rotation": "iterative normalisation (Zhang et al. 2019) and an orthogonal Procrustes rotation (Schönemann 1966)",
+    "refined": "the rotation fitted again, five times, on pairs that are each other's nearest by CSLS",
+    "ridge": "iterative normalisation and ridge regression (α = 1)",
+    "least_squares": "iterative normalisation and least squares",
+}
 # What the spaces beside the models' own are called.
 BESIDE = {"untrained": "untrained networks", "table": "embedding table", "static": "static vectors (fastText)"}
 
@@ -99,7 +109,7 @@ def told(tables: MapTables) -> list[tuple[str, str]]:
     share = f"{top['p1']:.1%} of {int(top['n']):,} {WHAT[level]}"
     found = [
         (
-            f"{top['p1']:.0%} at layer {int(top['layer'])}",
+            f"{top['p1']:.0%} at layer {int(top['layer'])} ({top['low']:.0%} to {top['high']:.0%})",
             f"{share} find their translation nearest among {int(top['candidates']):,}, after: {top['way']}. A guess "
             f"would find {top['chance']:.2%}; among the nearest ten it is {top['p10']:.1%}.",
         )
@@ -107,12 +117,17 @@ def told(tables: MapTables) -> list[tuple[str, str]]:
     here = rows[(rows["space"] == "model") & (rows["layer"] == top["layer"])].set_index("way")["p1"]
     ways = ", ".join(f"{way} {value:.1%}" for way, value in here.items())
     few = top["p1"] * top["n"] < HITS
+    untrained = rows.loc[rows["space"] == "untrained", "p1"].max()
     heading = "Too little is found to tell ways apart" if few else _needed(here)
+    if not few and untrained >= top["p1"]:
+        heading = "No better than untrained networks"
     found.append((heading, f"At that layer: {ways}."))
     beside = rows[rows["space"] != "model"].sort_values("p1").groupby("space").tail(1)
     if len(beside):
-        each = ", ".join(f"{BESIDE[r.space]} {r.p1:.1%}" for r in beside.itertuples())
-        found.append(("Beside it", f"At their own best, after a rotation: {each}."))
+        each = ", ".join(f"{BESIDE[r.space]} {r.p1:.1%} ({r.way})" for r in beside.itertuples())
+        found.append(("Beside it", f"At their own best: {each}."))
+    for space, why in tables.config.get("left_out", {}).items():
+        found.append((f"Left out: {BESIDE.get(space, space)}", f"{why}."))
     if level == "word":
         found.append(
             (
@@ -129,6 +144,9 @@ def _needed(here: pd.Series[float]) -> str:
     if "rotation" not in here or "identity" not in here:
         return "How the spaces were aligned"
     still = max(float(here[way]) for way in ("identity", "shift", "normalised") if way in here)
+    bent = max((float(here[way]) for way in ("ridge", "least_squares") if way in here), default=0.0)
+    if bent > 1.5 * max(still, float(here["rotation"])) + 0.01:
+        return "More than a rotation is needed"
     if here["rotation"] > still * 1.1 + 0.01:
         return "A rotation is needed" if still < 0.5 * here["rotation"] else "A rotation helps"
     return "No rotation is needed"
@@ -152,14 +170,14 @@ def curves(tables: MapTables) -> Figure:
         for r in rows[~rows["space"].isin(["model", "untrained"])].itertuples()
     ]
     y = alt.Y("p1:Q", title="precision at 1", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True))
-    colour = _coloured([*shown_, *rules])
+    colour = _coloured([*shown_, *rules, {"what": "chance"}])
     steps = sorted(map(int, layered["layer"].unique()))
     axis = alt.Axis(values=steps, format="d", labelOverlap=True)
     base = alt.Chart(Rows(shown_)).encode(x=alt.X("layer:Q", axis=axis), y=y, color=colour)
     dash = alt.StrokeDash("beside:N", legend=None, scale=alt.Scale(domain=[False, True], range=[[1, 0], [2, 3]]))
     layers = [base.mark_line().encode(strokeDash=dash), base.mark_point()]
-    if rules:
-        layers.append(alt.Chart(Rows(rules)).mark_rule(strokeDash=[6, 4]).encode(y=y, color=colour))
+    rules.append({"what": "chance", "p1": float(rows.loc[rows["space"] == "model", "chance"].mean())})
+    layers.append(alt.Chart(Rows(rules)).mark_rule(strokeDash=[6, 4]).encode(y=y, color=colour))
     return themed(alt.layer(*layers).properties(title=_title(tables, "by layer"), width=520, height=280))
 
 
@@ -171,7 +189,7 @@ def learning(tables: MapTables) -> Figure | None:
     wanted = {0, int(best(tables)["layer"]), last}
     rows = scores[(scores["space"] == "static") | scores["layer"].isin(wanted)]
     rows = rows.groupby(["space", "layer", "pairs"])["p1"].mean().reset_index()
-    if rows.groupby(["space", "layer"])["pairs"].nunique().max() < 2:
+    if not len(rows) or rows.groupby(["space", "layer"])["pairs"].nunique().max() < 2:
         return None
     shown_ = [
         {
@@ -305,7 +323,10 @@ def methods(tables: MapTables) -> str:
     who = f"the {config.get('languages', ['', ''])[0]} and {config.get('languages', ['', ''])[1]} vectors of " + (
         f"{models[0]}" if len(models) == 1 else " and ".join(map(str, models))
     )
-    by = "cross-domain similarity local scaling (CSLS, k = 10)" if "csls" in config.get("by", []) else "cosine"
+    names = {"csls": "cross-domain similarity local scaling (CSLS, k = 10; Conneau et al. 2018)", "cosine": "cosine"}
+    by = names.get(str(next(iter(config.get("by", [])), "csls")), "cosine")
+    ways = "; ".join(f"{way}: {DONE[way]}" for way in config.get("ways", []) if way in DONE)
+    reduced = " The wider side was first brought to its main directions." if config.get("reduce") else ""
     how = {
         "word": "Vectors of words are means over their contexts; precision is over all words of both vocabularies, on "
         "a test dictionary that shares no source word with the one the maps were fitted on.",
@@ -314,7 +335,6 @@ def methods(tables: MapTables) -> str:
         "sentence": "Maps were fitted on sentence pairs of one corpus and judged on another, in both directions.",
     }
     return (
-        f"We aligned {who} layer by layer: iterative normalisation of each side (Zhang et al. 2019), then an "
-        "orthogonal Procrustes rotation (Schönemann 1966), compared with vectors as they are and a shift of the mean. "
-        f"Translations were retrieved by {by} (Conneau et al. 2018). {how.get(level, '')}"
+        f"We aligned {who} layer by layer ({ways}).{reduced} Translations were retrieved by {by}. {how.get(level, '')} "
+        "Intervals of precision are 95% (Wilson 1927)."
     )
