@@ -132,7 +132,7 @@ def refine(aligned: Alignment, x: Array, y: Array, *, rounds: int = 5, most: int
 
 def neighbourhoods(x: Array, y: Array, k: int = 10) -> Array:
     """The mean cosine of each row of y with its k nearest rows of x."""
-    a, b = unit_rows(matrix(x), "x"), unit_rows(matrix(y, "y"), "y")
+    a, b = _units(x, "x"), _units(y, "y")
     if not 1 <= k <= int(a.shape[0]):
         raise InputError(f"{a.shape[0]} rows have no {k} nearest")
     return nearness(a, b, k)
@@ -153,7 +153,7 @@ def neighbours(
         raise InputError(
             "CSLS needs the neighbourhoods of the candidates: scale=neighbourhoods(vocabulary, candidates)"
         )
-    a, b = unit_rows(matrix(queries, "queries"), "queries"), unit_rows(matrix(candidates, "candidates"), "candidates")
+    a, b = _units(queries, "queries"), _units(candidates, "candidates")
     xp = namespace(a, b)
     kept = min(most, int(b.shape[0]))
     found: list[list[int]] = []
@@ -161,19 +161,26 @@ def neighbours(
         scores = a[i : i + BLOCK, :] @ b.T
         if by == "csls":
             scores = 2 * scores - scale
-        # few are wanted of many: cut first, sort after; of equals the first
-        least = xp.min(largest(scores, kept), axis=1)
+        # few are wanted of many: those above the best of some of them are cut out, and sorted; of equals the first
+        some = scores[:, : max(BLOCK, int(scores.shape[1]) // 16)]
+        least = xp.min(largest(some, kept), axis=1)
         rows, places = (as_numpy(each) for each in xp.nonzero(scores >= least[:, None]))
         order = np.lexsort((places, -as_numpy(scores[rows, places]), rows))
-        for some in np.split(places[order], np.cumsum(np.bincount(rows))[:-1]):
-            found.append(some[:kept].tolist())
+        for near in np.split(places[order], np.cumsum(np.bincount(rows))[:-1]):
+            found.append(near[:kept].tolist())
     return found
+
+
+def _units(x: Array, name: str) -> Array:
+    """Rows of unit length; float32 stays so, for whole vocabularies are multiplied."""
+    kept = "float32" if str(getattr(x, "dtype", "")).endswith("float32") else "float64"
+    return unit_rows(matrix(x, name, dtype=kept), name)
 
 
 def mutual(source: Words, target: Words, k: int = 10) -> list[tuple[int, int, float]]:
     """Words of one space that are each other's nearest by CSLS, with their cosine: the surest first."""
     pairs = _each_others(source.vectors, target.vectors, k)
-    x, y = unit_rows(matrix(source.vectors), "x"), unit_rows(matrix(target.vectors, "y"), "y")
+    x, y = _units(source.vectors, "x"), _units(target.vectors, "y")
     found = [(i, j, float(x[i] @ y[j])) for i, j in pairs]
     return sorted(found, key=lambda each: -each[2])
 

@@ -18,7 +18,7 @@ from interlingua.measures.arrays import Array, namespace, paired
 from interlingua.measures.results import Retrieval
 from interlingua.measures.shape import unit_rows
 
-BLOCK, PIECE, COLUMNS = 1024, 32, 16_384
+BLOCK, PIECE, COLUMNS = 1024, 32, 2048
 # Scores of all pairs are kept between two passes where they fit.
 KEEP = 2**30
 # (cosines, r of the rows, r of the columns) -> scores
@@ -152,7 +152,7 @@ def nearness(a: Array, b: Array, k: int) -> Array:
         best: Array = None
         start = 0
         while start < int(a.shape[0]):
-            step = min(max(PIECE * 8, start), COLUMNS // 2)
+            step = min(max(PIECE * 8, start), COLUMNS)
             cosines = a[start : start + step, :] @ part.T
             best = largest(cosines.T if best is None else xp.concat([best, _contenders(cosines, best, k)], axis=1), k)
             start += step
