@@ -22,6 +22,8 @@ from interlingua.types import Dictionary
 
 BY = ("csls", "cosine")
 RANKS = (1, 5, 10)
+# Scores held at a time.
+HELD = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +159,9 @@ def neighbours(
     xp = namespace(a, b)
     kept = min(most, int(b.shape[0]))
     found: list[list[int]] = []
-    for i in range(0, int(a.shape[0]), BLOCK):
-        scores = a[i : i + BLOCK, :] @ b.T
+    step = max(1, min(BLOCK, HELD // int(b.shape[0])))
+    for i in range(0, int(a.shape[0]), step):
+        scores = a[i : i + step, :] @ b.T
         if by == "csls":
             scores = 2 * scores - scale
         # few are wanted of many: those above the best of some of them are cut out, and sorted; of equals the first
