@@ -26,6 +26,7 @@ from interlingua.mapping.induce import (
     precision,
     refine,
 )
+from interlingua.stats.intervals import share_interval
 from interlingua.types import Dictionary, Representations, WordRepresentations
 
 Array = np.ndarray[Any, Any]
@@ -65,18 +66,11 @@ class Score:
         """As a row of a table."""
         facts = {k: getattr(self, k) for k in ("level", "space", "layer", "way", "by", "direction", "pairs")}
         ranks: dict[str, Any] = {f"p{rank}": self.precision[rank] for rank in RANKS}
-        ranks["low"], ranks["high"] = wilson(self.precision[1], self.n)
+        hits = round(self.precision[1] * self.n)
+        found = share_interval(np.repeat([1.0, 0.0], [hits, self.n - hits]))
+        ranks |= {"low": found.low, "high": found.high}
         more = {k: getattr(self, k) for k in ("same_type", "n", "candidates", "chance", "coverage")}
         return {**facts, **ranks, **more}
-
-
-def wilson(share: float, n: int, z: float = 1.959964) -> tuple[float, float]:
-    """The 95% interval of a share of n independent queries (Wilson 1927)."""
-    middle, spread = share + z * z / (2 * n), z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    return max(0.0, min(share, float((middle - spread) / scale))), min(
-        1.0, max(share, float((middle + spread) / scale))
-    )
 
 
 def folded(dictionary: Dictionary) -> Dictionary:

@@ -29,6 +29,7 @@ from interlingua.pretrain.config import Config, tag
 from interlingua.pretrain.mixture import Array, Stream, generator
 from interlingua.pretrain.reading import Own, Reading
 from interlingua.pretrain.tokenizers import open_vocabulary, save, shared, train
+from interlingua.types import ParallelCorpus
 
 # Sentinels of a vocabulary for span corruption; lines encoded at a time; most lines a vocabulary is learnt from.
 SENTINELS, AT_ONCE, LEARNT_FROM = 64, 4000, 200_000
@@ -67,7 +68,7 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
             say("what was prepared is damaged: it is made again")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "facts.json").unlink(missing_ok=True)
-    _look_up(config)
+    bitexts = _look_up(config)
     never = _never(config)
     texts = {lang: _Lines(lang, sources, config, never) for lang, sources in config.text.items()}
     least = min(map(len, texts.values())) if config.equal else 0
@@ -97,10 +98,9 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
             _encoded(folder, lang, lang, reading, [(lang, switched(lines.training()))]),
             _encoded(folder, f"{lang}.held", lang, reading, [(lang, lines.held())]),
         ]
-    for pair, sources in config.parallel.items() if config.tlm else ():
+    for pair, both in bitexts.items():
         say(f"reading {pair}")
         first, second = _pair(pair)
-        both = [parallel(source, first, second) for source in sources]
         unseen = [set(texts[lang].held()) if lang in texts else set() for lang in (first, second)]
         rows = [row for corpus in both for row in zip(corpus[first], corpus[second], strict=True)]
         kept = [row for row in rows if row[0] not in unseen[0] and row[1] not in unseen[1]]
@@ -180,16 +180,17 @@ def _source(source: str, lang: str) -> Iterable[str]:
     return text(source, spoken)
 
 
-def _look_up(config: Config) -> None:
-    """An error before anything is read where a pair or a source of one is not known."""
+def _look_up(config: Config) -> dict[str, list[ParallelCorpus]]:
+    """Parallel text by pair; an error before anything is learnt where a pair, or a source of one, is not known."""
+    found = {}
     for pair, sources in config.parallel.items() if config.tlm else ():
         first, second = _pair(pair)
         if missing := [lang for lang in (first, second) if lang not in config.text]:
             raise InputError(f"parallel has {pair}, and there is no text of {missing[0]}")
-        for source in sources:
-            parallel(source, first, second)
+        found[pair] = [parallel(source, first, second) for source in sources]
     for pair, source in config.anchors.dictionaries.items():
         dictionary(source, *_pair(pair))
+    return found
 
 
 def _never(config: Config) -> frozenset[str]:
