@@ -32,12 +32,11 @@ def test_languages_come_by_size_to_a_power(exponent, by, share):
     assert abs((drawn == 0).mean() - share) < 4 * np.sqrt(share * (1 - share) / drawn.size)
 
 
-def test_translation_gets_its_share_first():
-    streams = [stream("en", 5000), stream("fr", 5000), Stream("en-fr", "", np.arange(5000) % 80 + 10, 5, 5)]
-    found = mixture(streams=streams, shares={"en-fr": 0.5}).probabilities()
-    assert found == pytest.approx([0.25, 0.25, 0.5])
-    with pytest.raises(InterlinguaError, match="nothing is left"):
-        mixture(streams=streams, shares={"en-fr": 1.0}).probabilities()
+def test_translation_gets_its_share_and_pairs_divide_it_by_size():
+    pairs = [Stream(name, "", np.arange(5000) % 80 + 10, n, 5) for name, n in (("en-fr", 400), ("en-de", 100))]
+    streams = [stream("en", 5000), stream("fr", 5000), *pairs]
+    found = mixture(streams=streams, tlm=0.6, exponent=0.5).probabilities()
+    assert found == pytest.approx([0.2, 0.2, 0.4, 0.2])
 
 
 def test_the_same_batches_wherever_a_run_goes_on():

@@ -54,8 +54,8 @@ class Mixture:
     """Which stream serves an update, and with which blocks.
 
     A batch is of one stream, or with `mixed` each of its rows is. Streams are drawn with probability ∝ size^`exponent`
-    (1: as they are; 0.7: the papers'; 0: uniform), size being sentences or tokens; `shares` fixes the share of single
-    streams first (translation). Every row begins with the token `start`, as all that a model reads does.
+    (1: as they are; 0.7: the papers'; 0: uniform), size being sentences or tokens; streams of translations have the
+    share `tlm` of all draws, and divide it likewise. Rows begin with the token `start`, as all that a model reads does.
     """
 
     streams: Sequence[Stream]
@@ -65,7 +65,7 @@ class Mixture:
     seed: int = 0
     exponent: float = 0.7
     by: str = "sentences"
-    shares: dict[str, float] = field(default_factory=dict)
+    tlm: float = 0.0
     mixed: bool = False
     _orders: dict[tuple[int, int], Array] = field(default_factory=dict, repr=False, compare=False)
     _served: dict[int, Array] = field(default_factory=dict, repr=False, compare=False)
@@ -82,14 +82,14 @@ class Mixture:
 
     def probabilities(self) -> Array:
         """How often each stream serves."""
-        fixed = np.array([self.shares.get(s.name, np.nan) for s in self.streams])
         sizes = np.array([s.sentences if self.by == "sentences" else len(s) for s in self.streams], np.float64)
-        free = np.isnan(fixed)
-        weights = np.where(free, np.where(sizes > 0, sizes, 1) ** self.exponent, 0)
-        left = 1 - np.nansum(fixed)
-        if (left < -1e-9) or (free.any() and left <= 0) or (not free.any() and left > 1e-9):
-            raise InputError(f"shares of streams add up to {np.nansum(fixed):.3g}: nothing is left for the others")
-        found: Array = np.where(free, left * weights / weights.sum() if free.any() else 0, np.nan_to_num(fixed))
+        weights = np.where(sizes > 0, sizes, 1) ** self.exponent
+        pairs = np.array([not s.language for s in self.streams])
+        if pairs.any() and not pairs.all():
+            # all of one kind: they divide everything
+            for kind, share in ((pairs, self.tlm), (~pairs, 1 - self.tlm)):
+                weights[kind] *= share / weights[kind].sum()
+        found: Array = weights / weights.sum()
         return found
 
     def serving(self, chunk: int) -> Array:

@@ -90,7 +90,7 @@ class Training:
             config.seed,
             config.sampling,
             config.sampled_by,
-            _shares(config),
+            config.tlm,
             config.mixed,
         )
         if self.mixture.rows % place.num_processes:
@@ -317,8 +317,3 @@ class _Patience:
         if callable(handler):
             handler(number, frame)
         raise SystemExit(128 + number)
-
-
-def _shares(config: Config) -> dict[str, float]:
-    """Pairs of parallel text share what translation gets."""
-    return {pair: config.tlm / len(config.parallel) for pair in config.parallel} if config.tlm else {}
