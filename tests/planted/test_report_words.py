@@ -87,7 +87,7 @@ def test_a_summary_says_how_many_where_and_which_is_weakest():
     )
     assert "0.40 at layer 1 and 0.25 at the last layer. The rise and the fall both hold" in text
     assert "For retrieval take layer 1, where 55% of sentences find their translation by matching." in text
-    assert text.endswith("Weakest: en-zh-Hans, where 20% of sentences find their translation at best.")
+    assert text.endswith("fr 90% (10%), zh-Hans 20%.")
     ((_, some),) = summary(tables([*STRONG, *RANDOM, *rows("et", [0.04, 0.05, 0.04])]))
     assert "1 of 2 pairs is aligned" in some
     assert "Similarity (ANC, mean of the aligned pairs) goes from 0.20" in some
@@ -199,3 +199,14 @@ def test_no_cell_runs_in_a_spreadsheet(tmp_path):
     assert "'-1+1" in line
     assert harmless(tables(STRONG).values).equals(tables(STRONG).values)
     assert read(tmp_path).values.model[0] == "=HYPERLINK(1)"
+
+
+def test_a_summary_ranks_pairs_beside_an_untrained_network():
+    found = [*rows("fr", [0.2, 0.5, 0.3]), *rows("zh-Hans", [0.2, 0.5, 0.3])]
+    for lang, trained, random in (("zh-Hans", 0.25, 0.04), ("fr", 0.9, 0.3)):
+        found += rows(lang, [0.01, trained, 0.1], measure="matching")
+        found += rows(lang, [0.01, random, 0.02], measure="matching", baseline=True)
+    text = summary(tables(found))[0][1]
+    assert text.endswith("names, numbers, loan words): fr 90% (30%), zh-Hans 25% (4%).")
+    many = [row for n in range(14) for row in rows(f"x{n}", [0.1, 0.5], measure="matching")]
+    assert ", ..., " in summary(tables(many))[0][1]

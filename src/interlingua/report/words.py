@@ -33,6 +33,8 @@ ANISOTROPIC, OUTLYING = 0.5, 0.3
 ALIKE = 0.8
 # A curve that moves less than this over layers is called flat.
 FLAT = 0.01
+# Pairs that a summary names at most.
+LISTED = 12
 NAMES = {
     "anc": "ANC",
     "linear_cka": "linear CKA",
@@ -62,6 +64,7 @@ class Verdict:
     last_layer: int
     last: float
     matched: float
+    matched_untrained: float
     verdict: str
 
 
@@ -108,6 +111,7 @@ def verdicts(tables: Tables, measure: str = "") -> tuple[Verdict, ...]:
                 last_layer=int(curve["layer"].iloc[-1]),
                 last=float(curve["value"].iloc[-1]),
                 matched=_number(best["value"]) if best is not None else math.nan,
+                matched_untrained=_number(at_random["value"]) if at_random is not None else math.nan,
                 verdict=_verdict(peak, len(curve), untrained, best, at_random),
             )
         )
@@ -165,7 +169,7 @@ def summary(tables: Tables) -> tuple[tuple[str, str], ...]:
     found = verdicts(tables)
     result = []
     for (model, pooling), own in _by_model(found):
-        parts = [_how_many(own), _curve(tables, model, pooling, own), _retrieval(tables, own), _weakest(own)]
+        parts = [_how_many(own), _curve(tables, model, pooling, own), _retrieval(tables, own), _ranked(own)]
         result.append((label(tables, model, pooling), " ".join(filter(None, parts))))
     return tuple(result)
 
@@ -253,17 +257,31 @@ def _of_pairs(values: pd.DataFrame, wanted: Sequence[Verdict]) -> pd.DataFrame:
     return values[[pair in pairs for pair in zip(values["source"], values["target"], strict=True)]]
 
 
-def _weakest(own: Sequence[Verdict]) -> str:
+def _ranked(own: Sequence[Verdict]) -> str:
+    """Pairs from best to worst, each with what an untrained network finds; the middle of a long list is left out."""
     if len(own) < 2:
         return ""
-    if any(math.isfinite(v.matched) for v in own):
-        least = min((v for v in own if math.isfinite(v.matched)), key=lambda v: v.matched)
-        if least.matched >= STRONG:
-            return ""
-        found = f"{least.matched:.0%} of sentences find their translation at best"
-        return f"Weakest: {least.source}-{least.target}, where {found}."
-    least = min(own, key=lambda v: v.peak)
-    return f"Weakest: {least.source}-{least.target}, {least.peak:.2f} at best."
+    known = sorted((v for v in own if math.isfinite(v.matched)), key=lambda v: -v.matched)
+    if not known:
+        least = min(own, key=lambda v: v.peak)
+        return f"Weakest: {least.source}-{least.target}, {least.peak:.2f} at best."
+    beside = any(math.isfinite(v.matched_untrained) for v in known)
+    told = [
+        f"{_name(v, own)} {v.matched:.0%}"
+        + (f" ({v.matched_untrained:.0%})" if math.isfinite(v.matched_untrained) else "")
+        for v in known
+    ]
+    listed = told if len(told) <= LISTED else [*told[: LISTED // 2], "...", *told[-(LISTED // 2) :]]
+    untrained = (
+        " (in brackets an untrained network's, which knows only what both share in writing: names, numbers, loan words)"
+    )
+    return f"Sentences that find their translation at best{untrained if beside else ''}: {', '.join(listed)}."
+
+
+def _name(verdict: Verdict, own: Sequence[Verdict]) -> str:
+    """A pair, by its second language where all have the first in common."""
+    alone = len({v.source for v in own}) == 1
+    return verdict.target if alone else f"{verdict.source}-{verdict.target}"
 
 
 def cautions(tables: Tables) -> tuple[str, ...]:
