@@ -1,6 +1,7 @@
 """Words from their tokens: the word map on many scripts and tokenizers, vectors against naive ones, types, tables."""
 
 import unicodedata
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -385,3 +386,23 @@ def test_weights_of_tokens():
     assert weights(members, "mean").tolist() == [0.5, 0.5, 1, 1]
     assert weights(members, "first").tolist() == [1, 0, 1, 1]
     assert weights(members, "last").tolist() == [0, 1, 1, 1]
+
+
+def test_at_most_so_many_occurrences_of_a_word_are_kept(bert):
+    rows = [("the", "dog", "and", "the", "cat"), ("the", "dog"), ("the", "end", "the")]
+    text = il.TaggedCorpus(language=EN, words=tuple(rows), tags=None)
+    every = extract(bert, text, level="word")
+    some = extract(bert, text, level="word", keep=2, seed=3)
+    assert Counter(some.words("en")) == {"the": 2, "dog": 2, "and": 1, "cat": 1, "end": 1}
+    where = {tuple(place): i for i, place in enumerate(every.places("en").tolist())}
+    chosen = [where[tuple(place)] for place in some.places("en").tolist()]
+    assert chosen == sorted(chosen)
+    np.testing.assert_allclose(some["en", 1], every["en", 1][chosen], atol=1e-5)
+    again, other = (extract(bert, text, level="word", keep=2, seed=seed) for seed in (3, 4))
+    assert again.places("en").tolist() == some.places("en").tolist()
+    assert some.signature != other.signature
+    assert "keep" not in every.signature
+    with pytest.raises(InputError, match="at least 1"):
+        extract(bert, text, level="word", keep=0)
+    with pytest.raises(InputError, match="keep is for level word"):
+        extract(bert, text, level="type", keep=2)

@@ -21,6 +21,7 @@ EXTRAS = {
     "pretrain": ("accelerate", "training models"),
     "align": ("eflomal", "word alignment with eflomal or fast_align"),
     "map": ("gensim", "static vectors of words, beside those of models"),
+    "concepts": ("scikit-learn", "clusters of words in context"),
     "compare": ("scipy", "intervals and comparisons"),
     "zstd": ("zstandard", "text compressed with zstd (.zst)"),
 }

@@ -133,11 +133,19 @@ class Rows:
         return first, stop
 
 
-def rows_of(column: Column, *, least: int = 1, most: int | None = None, chunk: int = 2048) -> Rows:
+def rows_of(
+    column: Column,
+    *,
+    least: int = 1,
+    most: int | None = None,
+    keep: int | None = None,
+    seed: int = 0,
+    chunk: int = 2048,
+) -> Rows:
     """The rows of a column: every sentence, or every word that has tokens and whose type occurs often enough.
 
     Words have to be tokenised for it, all of them: those whose type has a vector fewer than `least` or more than `most`
-    times give no row.
+    times give no row. At most `keep` occurrences of a type give one, drawn from `seed`.
     """
     if column.words is None:
         return Rows(np.arange(len(column) + 1))
@@ -148,10 +156,12 @@ def rows_of(column: Column, *, least: int = 1, most: int | None = None, chunk: i
             complain([column])
         if reading.members is not None:
             there.append(np.stack([reading.members.sentence + first, reading.members.word]))
-    return _word_rows(column.words, np.concatenate(there, axis=1), least, most)
+    return _word_rows(column.words, np.concatenate(there, axis=1), least, most, keep, seed)
 
 
-def _word_rows(words: Sequence[Sentence], there: Array, least: int, most: int | None) -> Rows:
+def _word_rows(
+    words: Sequence[Sentence], there: Array, least: int, most: int | None, keep: int | None, seed: int
+) -> Rows:
     first_word = np.concatenate([[0], np.cumsum([len(s.words) for s in words], dtype=np.int64)])
     forms = tuple(chain.from_iterable(s.words for s in words))
     present = np.zeros(len(forms), bool)
@@ -159,6 +169,8 @@ def _word_rows(words: Sequence[Sentence], there: Array, least: int, most: int | 
     counts = Counter(form for form, here in zip(forms, present, strict=True) if here)
     wanted = {form for form, n in counts.items() if n >= least and (most is None or n <= most)}
     chosen = present & np.fromiter((form in wanted for form in forms), bool, len(forms))
+    if keep is not None:
+        chosen = _sampled(forms, chosen, keep, seed)
     row_of = np.where(chosen, np.cumsum(chosen) - 1, -1)
     places = places_of(words)
     labels = Labels(
@@ -166,6 +178,18 @@ def _word_rows(words: Sequence[Sentence], there: Array, least: int, most: int | 
     )
     before = np.concatenate([[0], np.cumsum(chosen)])[first_word]
     return Rows(before, first_word, row_of, labels)
+
+
+def _sampled(forms: Sequence[str], chosen: Array, keep: int, seed: int) -> Array:
+    """At most `keep` of the chosen occurrences of every form."""
+    number: dict[str, int] = {}
+    places = np.flatnonzero(chosen)
+    types = np.array([number.setdefault(forms[i], len(number)) for i in places.tolist()], np.int64)
+    order = np.lexsort((np.random.default_rng(seed).random(len(places)), types))
+    rank = np.arange(len(places)) - np.searchsorted(types[order], types[order])
+    found = np.zeros_like(chosen)
+    found[places[order[rank < keep]]] = True
+    return found
 
 
 @dataclass(frozen=True)

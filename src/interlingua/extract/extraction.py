@@ -64,6 +64,7 @@ def extract(
         pooling: sentence level: mean (the default), mean_all, first, last, max, weighted or mixed.
         join: word and type level: mean (the default), first or last of the tokens of a word.
         min_count, max_count: only words that occur so often in the corpus.
+        keep, seed: word level: at most so many occurrences of every word, drawn from the seed.
         single: table level: only words that are one token.
         source: for a decoder that has an encoder: the language whose sentence the encoder reads while the decoder reads
             its translation; by default both read the same sentence.
@@ -159,7 +160,8 @@ def settled(how: Extraction, device: str, planned: dict[str, int] | None = None)
 
 def look_at(columns: dict[Language, Column], how: Extraction) -> dict[Language, Rows]:
     """The rows of every language."""
-    rows = {lang: rows_of(column, least=how.min_count, most=how.max_count) for lang, column in columns.items()}
+    wanted: dict[str, Any] = {"least": how.min_count, "most": how.max_count, "keep": how.keep, "seed": how.seed}
+    rows = {lang: rows_of(column, **wanted) for lang, column in columns.items()}
     for lang, found in rows.items():
         if not len(found):
             if how.level != SENTENCE and how.min_count > 1:
@@ -200,7 +202,8 @@ def signature(columns: dict[Language, Column], how: Extraction) -> dict[str, Any
         return {**result, "pooling": how.pooling}
     mapped = {str(lang): how_mapped(c.model) for lang, c in columns.items()}
     counts = {"min_count": how.min_count, "max_count": how.max_count, "single": how.single}
-    return {**result, "join": how.join, "word_map": mapped, **counts}
+    kept = {} if how.keep is None else {"keep": how.keep, "seed": how.seed}
+    return {**result, "join": how.join, "word_map": mapped, **counts, **kept}
 
 
 def _digest(column: Column) -> str:

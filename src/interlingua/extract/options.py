@@ -31,6 +31,8 @@ class Extraction:
     source: str | Language = ""
     min_count: int = 1
     max_count: int | None = None
+    keep: int | None = None
+    seed: int = 0
     single: bool = False
     truncate: bool = False
     autocast: str = ""
@@ -51,6 +53,8 @@ class Extraction:
             ("join", WORDS),
             ("min_count", WORDS),
             ("max_count", WORDS),
+            ("keep", (WORD,)),
+            ("seed", (WORD,)),
             ("single", (TABLE,)),
         ):
             usual = type(self).__dataclass_fields__[name].default
@@ -64,3 +68,5 @@ class Extraction:
             raise InputError("block and budget are numbers of rows and tokens: at least 1, or 0 for the default")
         if self.min_count < 1 or (self.max_count is not None and self.max_count < self.min_count):
             raise InputError(f"no word occurs at least {self.min_count} and at most {self.max_count} times")
+        if self.keep is not None and self.keep < 1:
+            raise InputError(f"{self.keep} occurrences of each word are none: keep at least 1")

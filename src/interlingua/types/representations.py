@@ -174,6 +174,10 @@ class WordRepresentations(Layered):
     def __getitem__(self, key: Tag | tuple[Tag, int]) -> Array:
         return self._read(key, slice(None))
 
+    def part(self, tag: Tag, layer: int, rows: slice) -> Array:
+        """Some rows of one language and layer; the others are not read."""
+        return self._read((tag, layer), rows)
+
     def words(self, tag: Tag) -> tuple[str, ...]:
         """The word of every row."""
         return self._label(tag).words
