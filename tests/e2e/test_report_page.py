@@ -3,13 +3,14 @@
 import contextlib
 import csv
 import io
+import json
 import shutil
 import sys
 
 import pytest
 import report_tables
 
-from interlingua.report import mapped
+from interlingua.report import concepts, mapped
 from interlingua.report.page import page as make
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser to test in")
@@ -40,6 +41,7 @@ def places(tmp_path_factory):
         "large": lambda: make(report_tables.tables(5, 10, 25), title="Five models"),
         "hostile": lambda: make(report_tables.tables(2, 3, 4, hostile=True), title=report_tables.SCRIPT),
         "map": lambda: _mapped(report_tables.SCRIPT),
+        "concepts": lambda: _concepts(report_tables.SCRIPT),
         "one": lambda: make(report_tables.tables(1, 2, 3, ("linear_cka",)), title="One pair"),
     }
 
@@ -79,6 +81,45 @@ def _mapped(evil):
     config = {"level": "word", "models": [evil, "b"], "languages": ["en", "fr"], "by": ["csls"]}
     tables = mapped.MapTables.of(config, rows, near)
     return mapped.page(tables, mapped.figures(tables))
+
+
+def _concepts(evil):
+    """A page of `interlingua concepts` whose words mean harm."""
+    scores, listed = [], []
+    for layer in (0, 4):
+        here = {
+            "space": "base",
+            "layer": layer,
+            "k": 2,
+            "low": 0.1,
+            "high": 0.9,
+            "null": 0.0,
+            "n": 2,
+            "all": 2,
+            "covered": 0.9,
+        }
+        scores += [
+            {**here, "measure": "calign", "source": "en", "target": "de", "value": 0.1 + layer / 10},
+            {**here, "measure": "calign", "source": "de", "target": "en", "value": 0.2},
+            {**here, "measure": "colap", "source": "en", "target": "de", "value": 0.4},
+            {**here, "measure": "lexical", "source": "en", "target": "", "value": 0.3},
+        ]
+        for group, words, partner in (
+            ("en", ["dog", "cat", evil], [["de", 1, 0.9, [["dog", "hund"], ["cat", "katze"]]]]),
+            ("de", ["hund", "katze", f"tier{layer}"], []),
+            ("en+de", ["dog", "hund"], []),
+        ):
+            listed.append(
+                {"space": "base", "layer": layer, "group": group, "concept": int(group == "de"), "kind": "semantic", "value": "",
+                 "script": "Latin", "types": len(words), "mentions": 9, "overlaps": "+" in group, "words": words,
+                 "counts": [5, 3, 1][: len(words)], "languages": ["en", "de"] if "+" in group else [group] * len(words),
+                 "partners": json.dumps(partner), "examples": json.dumps([["en", f"The dog and {evil}.", 4, 7]])}
+            )  # fmt: skip
+    rules = {"match": 0.8, "best": 10, "types": 5, "size": 0.6, "strict": False, "one_sided": False}
+    config = {"models": [evil], "languages": ["en", "de"], "k": 2, "rules": rules, "corpus": {"name": evil, "rows": 9}, "reading": "cap",
+              "times": 10, "threshold": 0.3, "languages_needed": 2}  # fmt: skip
+    tables = concepts.ConceptTables.of(config, scores, (), listed)
+    return concepts.page(tables, concepts.figures(tables))
 
 
 @pytest.fixture
@@ -430,3 +471,29 @@ def test_words_are_looked_up_in_a_map(visit):
     assert not tab.locator("img.light").first.is_visible()
     assert tab.locator("img.dark").first.is_visible()
     assert tab.locator("script").count() == 2
+
+
+def test_concepts_can_be_browsed(visit):
+    tab = visit("concepts")
+    assert "50% of concepts correspond at layer 4" in tab.locator("main").inner_text()
+    tab.get_by_label("Word", exact=True).fill("Dog")
+    tab.get_by_label("Word", exact=True).press("Enter")
+    assert tab.locator("#mine li").all_inner_texts()[:2] == ["dog", "cat"]
+    assert tab.locator("#theirs li").all_inner_texts() == ["hund", "katze", "tier4"]
+    assert "holds translations of 90 %" in tab.locator("#theirs-title").inner_text()
+    assert tab.locator("#links").inner_text() == "dog → hund; cat → katze"
+    assert tab.locator("#mine-said mark").first.inner_text() == "dog"
+    assert tab.locator("#theirs li.linked").all_inner_texts() == ["hund", "katze"]
+    # its fate by layer leads there
+    assert tab.locator("#fate tr").count() == 3
+    tab.locator("#fate button").first.click()
+    assert tab.get_by_label("Layer", exact=True).input_value() == "0"
+    assert tab.locator("#theirs li").all_inner_texts()[-1] == "tier0"
+    tab.get_by_label("Concepts of").select_option(label="en and de")
+    assert "languages mix" in tab.locator("#mine-title").inner_text()
+    colours = tab.locator("#mine li").evaluate_all("items => items.map((li) => getComputedStyle(li).borderBottomColor)")
+    assert len(set(colours)) == 2
+    tab.get_by_label("Word", exact=True).fill("zebra")
+    tab.get_by_label("Word", exact=True).press("Enter")
+    assert "is not among the shown words" in tab.locator("#mine-title").inner_text()
+    assert tab.evaluate("window.pwned") is None

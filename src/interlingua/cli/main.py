@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from interlingua import __version__
-from interlingua.cli import compare, data, doctor, explain, extract, map, pretrain, report
+from interlingua.cli import compare, concepts, data, doctor, explain, extract, map, pretrain, report
 from interlingua.errors import InterlinguaError
 
 HELP = """Is there a common language inside a multilingual language model?
@@ -34,6 +34,7 @@ app.command("layers")(report.layers)
 app.command("explain")(explain.explain)
 app.command("extract")(extract.extract)
 app.command("map")(map.map_)
+app.command("concepts")(concepts.concepts)
 app.command("pretrain")(pretrain.pretrain)
 app.command("doctor")(doctor.doctor)
 

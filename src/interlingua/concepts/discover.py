@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlingua.concepts.kmeans import Clusters, kmeans
+from interlingua.concepts.kmeans import Rows, kmeans, picked
 from interlingua.errors import InputError, MissingExtraError
 from interlingua.languages import Language
 from interlingua.types import WordRepresentations
@@ -142,15 +142,16 @@ def discover(
         raise InputError(
             f"{k} concepts of {len(found):,} mentions of words: give more text, or take fewer concepts (--k)"
         )
-    rows = _Stacked(reps, found.languages, layer)
+    rows = concept_rows(reps, layer, found.languages, memory=memory)
+    clusters = kmeans(rows, k, seed=seed, restarts=restarts, device=device)
+    return Concepts(found, clusters.labels, k, clusters.inertia)
+
+
+def concept_rows(reps: WordRepresentations, layer: int, langs: Sequence[Language], *, memory: float = 2.0) -> Rows:
+    """The vectors of mentions of some languages: an array, or read when asked for if they take over `memory` GiB."""
+    rows = _Stacked(reps, langs, layer)
     small = rows.shape[0] * rows.shape[1] * 4 <= memory * 2**30
-    clusters = kmeans(rows[:] if small else rows, k, seed=seed, restarts=restarts, device=device)
-    return concepts_of(found, clusters)
-
-
-def concepts_of(found: Mentions, clusters: Clusters) -> Concepts:
-    """Clusters of the vectors of mentions."""
-    return Concepts(found, clusters.labels, len(clusters.centres), clusters.inertia)
+    return rows[:] if small else rows
 
 
 class _Stacked:
@@ -175,7 +176,7 @@ class _Stacked:
         return found
 
 
-def silhouette(rows: Array, labels: Array, *, seed: int = 0, sample: int = SAMPLED) -> float:
+def silhouette(rows: Rows, labels: Array, *, seed: int = 0, sample: int = SAMPLED) -> float:
     """Mean silhouette (Rousseeuw 1987) on a sample: near 1 where clusters are apart, 0 where they touch."""
     try:
         from sklearn.metrics import silhouette_score
@@ -183,11 +184,11 @@ def silhouette(rows: Array, labels: Array, *, seed: int = 0, sample: int = SAMPL
         raise MissingExtraError("scikit-learn", "concepts", "judging clusters") from error
     if len(np.unique(labels)) < 2:
         return float("nan")
-    chosen = np.random.default_rng(seed).permutation(len(labels))[:sample]
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(labels))[:sample])
     kinds = len(np.unique(labels[chosen]))
     if not 2 <= kinds < len(chosen):
         return float("nan")
-    return float(silhouette_score(rows[chosen], labels[chosen]))
+    return float(silhouette_score(picked(rows, chosen), labels[chosen]))
 
 
 def stability(one: Concepts, other: Concepts) -> float:

@@ -119,13 +119,18 @@ class _Blocks:
 
     def sample(self, many: int, rng: np.random.Generator) -> Tensor:
         """Rows drawn over all of them, without repetition."""
-        wanted = np.sort(rng.choice(self.n, min(many, self.n), replace=False))
-        found = []
-        for first in range(0, self.n, self.size):
-            inside = wanted[(wanted >= first) & (wanted < first + self.size)] - first
-            if len(inside):
-                found.append(np.asarray(self.rows[first : first + self.size])[inside])
-        return self.held(np.concatenate(found))
+        return self.held(picked(self.rows, np.sort(rng.choice(self.n, min(many, self.n), replace=False)), self.size))
+
+
+def picked(rows: Rows, wanted: Array, size: int = 65_536) -> Array:
+    """Some rows, by their numbers in order; no more than a block is read at a time."""
+    found = []
+    for first in range(0, int(rows.shape[0]), size):
+        low, high = np.searchsorted(wanted, [first, first + size])
+        if low < high:
+            found.append(np.asarray(rows[first : first + size])[wanted[low:high] - first])
+    every: Array = np.concatenate(found)
+    return every
 
 
 def _started(data: _Blocks, k: int, seed: np.random.SeedSequence) -> Tensor:

@@ -135,14 +135,14 @@ def read_moses(path: Path, source: str | Language, target: str | Language) -> Le
     return Lexicon(Language.parse(source), Language.parse(target), ranked)
 
 
-def write_moses(found: Lexicon, path: Path) -> None:
-    """The same table, for other tools. Words with a space in them cannot be written: it stands between columns."""
-    rows = []
+def write_moses(found: Lexicon, path: Path) -> int:
+    """The same table, for other tools; how many pairs were left out because a word has a space in it."""
+    rows, left = [], 0
     for word, row in found.entries.items():
         for entry in row:
-            if any(len(each.split()) != 1 for each in (word, entry.word)):
-                raise InputError(
-                    f"{word!r} and {entry.word!r} cannot be written as Moses does: a word has a space in it"
-                )
-            rows.append(f"{entry.word} {word} {entry.probability:.7f}\n")
+            if len(word.split()) != 1 or len(entry.word.split()) != 1:
+                left += 1
+            else:
+                rows.append(f"{entry.word} {word} {entry.probability:.7f}\n")
     path.write_text("".join(rows), encoding="utf-8")
+    return left

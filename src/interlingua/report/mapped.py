@@ -249,7 +249,7 @@ def page(tables: MapTables, drawn: Mapping[str, Figure]) -> str:
         f'<div class="finding"><h3 dir="auto">{shown(heading)}</h3><p dir="auto">{shown(sentence)}</p></div>'
         for heading, sentence in told(tables)
     )
-    charts = "".join(f"<figure>{_picture(chart)}</figure>" for chart in drawn.values())
+    charts = "".join(f"<figure>{picture(chart)}</figure>" for chart in drawn.values())
     parts = {
         "policy": policy(script),
         "title": shown(f"{models}, {langs}"),
@@ -266,7 +266,7 @@ def page(tables: MapTables, drawn: Mapping[str, Figure]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template("mapping.html"))
 
 
-def _picture(chart: Figure) -> str:
+def picture(chart: Figure) -> str:
     """A chart in both looks; the page's theme shows one of them."""
     title = chart.to_dict().get("title", {})
     text = shown(str(title.get("text", "chart")) if isinstance(title, Mapping) else str(title))

@@ -118,9 +118,13 @@ SCORES, NEIGHBOURS, ALIGNMENTS, INDUCED, MAPPED = (
     "dictionary.tsv",
     "map.html",
 )
+# What `interlingua concepts` writes.
+SWEEPS, CONCEPTS, BROWSED = "sweeps.parquet", "concepts.parquet", "concepts.html"
+LABELS, LEXICONS = "labels", "lexicons"
 OURS = (
     REPRESENTATIONS, CACHE, DETAILS, "figures", "report.html", CONFIG, f"{RESULTS}.parquet", f"{RESULTS}.csv",
     f"{SCORES}.parquet", f"{SCORES}.csv", NEIGHBOURS, ALIGNMENTS, INDUCED, MAPPED,
+    SWEEPS, CONCEPTS, BROWSED, LABELS, LEXICONS,
 )  # fmt: skip
 # What a run may differ in without being another run.
 MAY_DIFFER = ("versions", "device", "schema")

@@ -1,0 +1,160 @@
+"""`interlingua concepts`, end to end: a model beside a tuned one, resumed runs, lexicons of one's own, and misuse."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+import tiny
+import torch
+
+import interlingua as il
+from interlingua.analyses.concepts import Inquiry, find_concepts, spread
+from interlingua.errors import InterlinguaError
+from interlingua.report.concepts import figures, read_concept_tables, told
+
+QUICK = ("--langs", "en,de", "--rows", 120, "--k", 12, "--layers", "0,2", "--truncate", "--formats", "none")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    for name, seed in (("a", 0), ("b", 1)):
+        network = tiny.network("bert")
+        with torch.no_grad():
+            for weight in network.parameters():
+                weight.add_(0.05 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(seed)))
+        network.save_pretrained(folder / name)
+        tiny.tokenizer().save_pretrained(folder / name)
+    return [str(folder / name) for name in "ab"]
+
+
+@pytest.fixture(scope="module")
+def everyday():
+    return il.parallel("everyday", "en", "de")[:120]
+
+
+def test_a_model_beside_a_tuned_one(here, models, tmp_path):
+    out = tmp_path / "run"
+    asked = ("concepts", models[0], "--compare", models[1], *QUICK[:-2], "--formats", "png", "--seeds", 1, "--out", out)
+    done = here(*asked)
+    assert done.returncode == 0, done.stderr
+    for said in (
+        "CALIGN, en to de",
+        "CALIGN, de to en",
+        "COLAP, en and de",
+        "untrained network",
+        "tuned model",
+        "report:",
+    ):
+        assert said in done.stdout
+    scores = pd.read_csv(out / "scores.csv", keep_default_na=False)
+    assert set(scores["space"]) == {"base", "tuned", "untrained"}
+    assert set(scores["layer"]) == {0, 2}
+    assert set(scores["measure"]) == {"calign", "colap", "colap_types", "lexical", "suffix", "silhouette", "inertia"}
+    swept = pd.read_parquet(out / "sweeps.parquet")
+    assert set(swept["parameter"]) == {"match", "best", "types", "threshold", "seed", "k"}
+    same = swept[swept["measure"] == "stability"]["value"]
+    assert ((same > 0) & (same <= 1)).all()
+    listed = pd.read_parquet(out / "concepts.parquet")
+    # every concept has its words, and all mentions are in one
+    reps = np.load(next((out / "labels").glob("base.2.en.12.0.npz")))
+    mine = listed[(listed["space"] == "base") & (listed["layer"] == 2) & (listed["group"] == "en")]
+    assert mine["mentions"].sum() == len(reps["labels"])
+    assert (out / "figures" / "calign.png").stat().st_size > 10_000
+    # a second time nothing is computed, and the same is said
+    before = {p: p.stat().st_mtime_ns for p in (out / "cache").iterdir()}
+    again = here(*asked)
+    assert again.stdout == done.stdout
+    assert {p: p.stat().st_mtime_ns for p in (out / "cache").iterdir()} == before
+    # what was lost is made again, from the clusters that are kept
+    (out / "cache" / "base.2.json").unlink()
+    assert here(*asked).stdout == done.stdout
+    refused = here("concepts", models[0], *QUICK, "--k", 13, "--out", out)
+    assert refused.returncode == 2
+    assert "holds another run" in refused.stderr
+    assert here("concepts", models[0], *QUICK, "--no-baseline", "--k", 13, "--force", "--out", out).returncode == 0
+
+
+def test_a_lexicon_of_ones_own(here, models, everyday, tmp_path):
+    first = find_concepts(
+        models[0], everyday, tmp_path / "own", Inquiry(k=12, layers=(2,), baseline=False, extraction={"truncate": True})
+    )
+    tables = tmp_path / "own" / "lexicons"
+    assert sorted(p.name for p in tables.iterdir()) == ["de-en.lex", "en-de.lex"]
+    done = here(
+        "concepts",
+        models[0],
+        *QUICK,
+        "--layers",
+        "2",
+        "--no-baseline",
+        "--lexicon",
+        tables,
+        "--json",
+        "--out",
+        tmp_path / "a",
+    )
+    assert done.returncode == 0, done.stderr
+    found = {(r["measure"], r["source"]): r["value"] for r in json.loads(done.stdout)["scores"]}
+    expected = {(r.measure, r.source): r.value for r in first.scores.itertuples()}
+    assert found["calign", "en"] == pytest.approx(expected["calign", "en"])
+    # a data set's dictionary, and a file that is read the other way too
+    words = here("concepts", models[0], *QUICK, "--no-baseline", "--lexicon", "everyday-words", "--out", tmp_path / "b")
+    assert words.returncode == 0, words.stderr
+    (tmp_path / "d.tsv").write_text("the\tdie\nthe\tder\nand\tund\nis\tist\n")
+    file = here(
+        "concepts", models[0], *QUICK, "--no-baseline", "--lexicon", tmp_path / "d.tsv", "--out", tmp_path / "c"
+    )
+    assert file.returncode == 0, file.stderr
+    (tmp_path / "d.tsv").write_text("xyzzy\tplugh\n")
+    nothing = here(
+        "concepts", models[0], *QUICK, "--no-baseline", "--lexicon", tmp_path / "d.tsv", "--out", tmp_path / "d"
+    )
+    assert nothing.returncode == 2
+    assert "cased and segmented alike" in nothing.stderr
+    shutil.rmtree(tables)
+    (tmp_path / "empty").mkdir()
+    assert (
+        "one for each direction"
+        in here("concepts", models[0], *QUICK, "--lexicon", tmp_path / "empty", "--out", tmp_path / "e").stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--k", 100_000), "100000 concepts of"),
+        (("--layers", "0,99"), "there is no layer 99"),
+        (("--layers", "last"), "'last' is no layer"),
+        (("--langs", "en"), "say which languages"),
+        (("--reading", "often"), "reading of the frequency filter"),
+        (("--reading", "minimum", "--times", 999), "no word occurs 999 times"),
+        (("--rules", "strict"), "rules of alignment"),
+        (("--languages-needed", "3"), "a number from 1 to 2, or all"),
+        (("--threshold", "2"), "threshold"),
+    ],
+)
+def test_misuse_is_told_in_a_line(here, models, tmp_path, options, says):
+    done = here("concepts", models[0], *QUICK, "--no-baseline", *options, "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_both_readings_of_ten(models, everyday, tmp_path):
+    how = {"k": 8, "layers": (1,), "baseline": False, "extraction": {"truncate": True}, "times": 3}
+    sizes = {}
+    for reading in ("cap", "minimum"):
+        found = find_concepts(models[0], everyday, tmp_path / reading, Inquiry(reading=reading, **how))
+        listed = found.concepts[found.concepts["group"] == "en"]
+        sizes[reading] = dict(zip(listed["concept"], listed["mentions"], strict=True))
+        assert told(read_concept_tables(tmp_path / reading)) == told(found)
+        assert {"calign", "colap", "labels", "sweeps"} == set(figures(found))
+    assert sum(sizes["cap"].values()) != sum(sizes["minimum"].values())
+    assert spread(13) == (0, 2, 5, 7, 10, 12)
+    assert spread(3) == (0, 1, 2)
+    with pytest.raises(InterlinguaError, match="holds no concepts"):
+        read_concept_tables(tmp_path)
+    with pytest.raises(InterlinguaError, match="concepts correspond between two"):
+        find_concepts(models[0], everyday.languages("en"), tmp_path / "one")
