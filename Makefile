@@ -86,7 +86,7 @@ docs: $(VENV)/.docs
 	@echo "site/index.html"
 
 bench: $(VENV)/.dev
-	@for script in readers measures scaling extract; do \
+	@for script in readers measures scaling extract concepts; do \
 	  echo "== $$script.py"; $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 clean:
