@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import numpy as np
 import pandas as pd
@@ -158,3 +161,73 @@ def test_both_readings_of_ten(models, everyday, tmp_path):
         read_concept_tables(tmp_path)
     with pytest.raises(InterlinguaError, match="concepts correspond between two"):
         find_concepts(models[0], everyday.languages("en"), tmp_path / "one")
+
+
+@pytest.fixture
+def model_server():
+    """A language model that answers on the loopback."""
+    asked = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append((self.path, self.headers.get("Authorization"), body))
+            code = 401 if body["model"] == "secret" else 200
+            said = (
+                "oops"
+                if body["model"] == "broken"
+                else json.dumps({"choices": [{"message": {"content": '\n"Kinds\x1b[31m of words".\nmore'}}]})
+            )
+            self.send_response(code)
+            self.end_headers()
+            self.wfile.write(said.encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Answer)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1", asked
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_concepts_are_named_by_a_language_model_if_asked(here, models, model_server, monkeypatch, tmp_path):
+    url, asked = model_server
+    monkeypatch.setenv("INTERLINGUA_ASK_KEY", "sesame")
+    out = tmp_path / "run"
+    order = (
+        "concepts",
+        models[0],
+        *QUICK,
+        "--no-baseline",
+        "--out",
+        out,
+        "--ask",
+        url,
+        "--ask-model",
+        "tiny",
+        "--ask-budget",
+    )
+    done = here(*order, 3)
+    assert done.returncode == 0, done.stderr
+    assert len(asked) == 3
+    path, key, body = asked[0]
+    assert (path, key, body["model"]) == ("/v1/chat/completions", "Bearer sesame", "tiny")
+    assert "grouped these words" in body["messages"][0]["content"]
+    listed = pd.read_parquet(out / "concepts.parquet")
+    assert Counter(listed["name"])["Kinds[31m of words"] == 3
+    assert "sesame" not in "".join(p.read_text(errors="replace") for p in out.glob("*.json"))
+    assert "Kinds[31m of words" in (out / "concepts.html").read_text()
+    # what is known is not asked again, and the budget is for what is not
+    assert here(*order, 2).returncode == 0
+    assert len(asked) == 5
+    assert sum(pd.read_parquet(out / "concepts.parquet")["name"] != "") == 5
+    for model, says in (("secret", "answered 401 (set INTERLINGUA_ASK_KEY)"), ("broken", "cannot be asked")):
+        refused = here(*order[:-2], model, "--ask-budget", 1)
+        assert refused.returncode == 0  # the numbers are there all the same
+        assert says in refused.stderr
+    assert "is no address" in here("concepts", models[0], *QUICK, "--out", out, "--ask", "ftp://x").stderr
+    assert "say which model" in here("concepts", models[0], *QUICK, "--out", out, "--ask", url).stderr

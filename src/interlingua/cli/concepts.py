@@ -12,6 +12,7 @@ from interlingua.cli.data import Json, Langs, Split, tags
 from interlingua.cli.extract import needs_models
 
 if TYPE_CHECKING:
+    from interlingua.concepts.ask import Asker
     from interlingua.concepts.lexicon import Lexicon
     from interlingua.report.concepts import ConceptTables
     from interlingua.types import ParallelCorpus
@@ -45,6 +46,9 @@ def concepts(
     aligner: Annotated[str, typer.Option(help="Of words: eflomal (where it is installed), fast_align or ours.")] = "",
     baseline: Annotated[bool, typer.Option("--baseline/--no-baseline", help="An untrained network beside.")] = True,
     seed: Annotated[int, typer.Option(help="Of samples, clusters and random weights.", min=0)] = 0,
+    ask: Annotated[str, typer.Option("--ask", help="Name concepts by a model at http://.../v1 (words are sent).")] = "",
+    ask_model: Annotated[str, typer.Option(help="The name of the model to ask there.")] = "",
+    ask_budget: Annotated[int, typer.Option(help="Questions at most.", min=0)] = 100,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut sentences longer than the model takes.")] = False,
     stack: Annotated[str, typer.Option(help="encoder or decoder, of a model that has both.")] = "",
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; by default cuda where there is one.")] = "",
@@ -70,7 +74,9 @@ def concepts(
     from interlingua.cli.compare import formats_of
     from interlingua.cli.progress import bar
     from interlingua.concepts import align
+    from interlingua.concepts.ask import Asker
     from interlingua.report.concepts import publish_concepts
+    from interlingua.report.tables import NAMES
 
     changed: dict[str, Any] = {"match": match, "best": best, "types": types, "size": size}
     figures = formats_of(formats)
@@ -91,12 +97,33 @@ def concepts(
         extraction={"truncate": truncate},
         loading={"stack": stack, "device": device, "dtype": dtype},
     )
+    # an address that is none is told before anything is computed
+    asker = Asker(ask, ask_model, out / NAMES, ask_budget) if ask else None
     text = _text(corpus, langs, split, rows)
     known = _lexicons(lexicon, text) if lexicon else None
     tables = find_concepts(model, text, out, how, tuned=compare, lexicons=known, force=force, stage=bar)
+    if asker is not None:
+        tables = _named(tables, asker, out)
     with bar("writing the report"):
         place = publish_concepts(tables, out, formats=figures)
     _show(tables, place, as_json=as_json)
+
+
+def _named(tables: ConceptTables, asker: Asker, out: Path) -> ConceptTables:
+    """With the names that a language model gives; where it stops answering, with those it gave."""
+    from interlingua.cli.terminal import visible
+    from interlingua.errors import InputError
+    from interlingua.report.concepts import named, worth_naming, write_concepts
+
+    names: dict[int, str] = {}
+    try:
+        for row, name in asker.names(worth_naming(tables)):
+            names[row] = name
+    except InputError as error:
+        typer.echo(f"names: {visible(str(error))}", err=True)
+    found = named(tables, names)
+    write_concepts(found, out)
+    return found
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ COLUMNS = ("space", "layer", "measure", "source", "target", "value", "low", "hig
 SWEPT = ("space", "layer", "measure", "source", "target", "parameter", "setting", "value", "k")
 LISTED = (
     "space", "layer", "group", "concept", "kind", "value", "script", "types", "mentions", "overlaps", "words", "counts",
-    "languages", "partners", "examples",
+    "languages", "partners", "examples", "name",
 )  # fmt: skip
 # Concepts that a page carries: layers are left out, the middle ones first, where there are more.
 MOST = 9000
@@ -87,6 +87,32 @@ def read_concept_tables(folder: Path) -> ConceptTables:
     if lacking := [c for c in COLUMNS if c not in scores]:
         raise FormatError(folder / f"{SCORES}.parquet", None, f"it has no column {lacking[0]!r}: run it again")
     return found
+
+
+def named(tables: ConceptTables, names: Mapping[int, str]) -> ConceptTables:
+    """With names for some concepts, by their row."""
+    concepts = tables.concepts.assign(name=[names.get(i, "") for i in range(len(tables.concepts))])
+    return replace(tables, concepts=concepts)
+
+
+def worth_naming(tables: ConceptTables) -> list[tuple[int, list[str]]]:
+    """Rows of concepts and their words, those first that tell most: of the best layer, with a partner, semantic."""
+    scores = of_measure(tables, "calign")
+    top = int(scores.loc[scores["value"].idxmax(), "layer"]) if len(scores) else -1
+    rows = tables.concepts.reset_index(drop=True)
+    rank = [
+        (
+            r.space != "base",
+            int(r.layer) != top,
+            "+" in r.group,
+            r.partners == "[]",
+            r.kind != "semantic",
+            -int(r.mentions),
+        )
+        for r in rows.itertuples()
+    ]
+    order = sorted(range(len(rows)), key=lambda i: (rank[i], i))
+    return [(i, list(rows["words"].iloc[i])) for i in order]
 
 
 def of_measure(tables: ConceptTables, measure: str, space: str = "base") -> pd.DataFrame:
@@ -318,6 +344,7 @@ def _browsed(tables: ConceptTables) -> dict[str, Any]:
             int(r.concept), r.kind, r.value, int(r.types), int(bool(r.overlaps)),
             [words.setdefault(str(w), len(words)) for w in r.words], [int(n) for n in r.counts], list(r.languages),
             [_partner(partner, words) for partner in json.loads(r.partners)], said,
+            r.name if isinstance(r.name, str) else "",
         ]  # fmt: skip
         found.setdefault(str(r.space), {}).setdefault(str(int(r.layer)), {}).setdefault(str(r.group), []).append(cell)
     langs = list(map(str, tables.config["languages"]))

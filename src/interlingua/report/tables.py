@@ -120,11 +120,11 @@ SCORES, NEIGHBOURS, ALIGNMENTS, INDUCED, MAPPED = (
 )
 # What `interlingua concepts` writes.
 SWEEPS, CONCEPTS, BROWSED = "sweeps.parquet", "concepts.parquet", "concepts.html"
-LABELS, LEXICONS = "labels", "lexicons"
+LABELS, LEXICONS, NAMES = "labels", "lexicons", "names.json"
 OURS = (
     REPRESENTATIONS, CACHE, DETAILS, "figures", "report.html", CONFIG, f"{RESULTS}.parquet", f"{RESULTS}.csv",
     f"{SCORES}.parquet", f"{SCORES}.csv", NEIGHBOURS, ALIGNMENTS, INDUCED, MAPPED,
-    SWEEPS, CONCEPTS, BROWSED, LABELS, LEXICONS,
+    SWEEPS, CONCEPTS, BROWSED, LABELS, LEXICONS, NAMES,
 )  # fmt: skip
 # What a run may differ in without being another run.
 MAY_DIFFER = ("versions", "device", "schema")

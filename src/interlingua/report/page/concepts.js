@@ -13,7 +13,7 @@ setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 $('theme').addEventListener('click', () => setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));
 
 if (data.found) {
-  const [ID, KIND, VALUE, TYPES, OVERLAPS, WORDS, COUNTS, LANGS, PARTNERS, SAID] = Array(10).keys();
+  const [ID, KIND, VALUE, TYPES, OVERLAPS, WORDS, COUNTS, LANGS, PARTNERS, SAID, NAME] = Array(11).keys();
   const make = (tag, text, kind) => { const made = document.createElement(tag); if (text !== undefined) { made.textContent = text; made.dir = 'auto'; } if (kind) made.className = kind; return made; };
   const option = (value, text = value) => { const made = make('option', text); made.value = value; return made; };
   const names = { base: 'model', tuned: 'tuned model' };
@@ -34,7 +34,8 @@ if (data.found) {
     .map(([concept]) => concept);
   const about = (concept) => {
     const kind = concept[KIND] === 'semantic' ? '' : `, ${concept[KIND]}${concept[VALUE] ? ` “${concept[VALUE]}”` : ''}`;
-    return `concept ${concept[ID]}: ${concept[TYPES]} types${kind}${concept[OVERLAPS] ? ', languages mix' : ''}`;
+    const name = concept[NAME] ? ` “${concept[NAME]}”` : '';
+    return `concept ${concept[ID]}${name}: ${concept[TYPES]} types${kind}${concept[OVERLAPS] ? ', languages mix' : ''}`;
   };
   const cloud = (list, concept, asked, linked) => {
     const most = Math.max(...concept[COUNTS]);
