@@ -106,6 +106,9 @@ class _Blocks:
         self.n, self.width = int(rows.shape[0]), int(rows.shape[1])
         self.size = max(256, min(65_536, HELD // k))
         self.shift = np.asarray(rows[: self.size]).mean(0, dtype=np.float64).astype(np.float32)
+        # of every row, the square of its length; and the mean variance of columns
+        self.squares = torch.empty(self.n, device=device)
+        self.variance = self._looked_through()
 
     def held(self, block: Any) -> Tensor:
         found = np.asarray(block, np.float32) - self.shift
@@ -113,9 +116,18 @@ class _Blocks:
 
     def __iter__(self) -> Iterator[tuple[int, Tensor]]:
         for first in range(0, self.n, self.size):
-            block = np.asarray(self.rows[first : first + self.size])
-            _finite(block, first)
-            yield first, self.held(block)
+            yield first, self.held(self.rows[first : first + self.size])
+
+    def _looked_through(self) -> float:
+        total = torch.zeros((2, self.width), dtype=torch.float64, device=self.device)
+        for first, block in self:
+            own = (block * block).sum(1)
+            if not torch.isfinite(own).all():
+                _finite(np.asarray(self.rows[first : first + self.size]), first)
+            self.squares[first : first + len(block)] = own
+            total += torch.stack([block.sum(0, dtype=torch.float64), (block * block).sum(0, dtype=torch.float64)])
+        mean, square = total / self.n
+        return float((square - mean * mean).mean())
 
     def sample(self, many: int, rng: np.random.Generator) -> Tensor:
         """Rows drawn over all of them, without repetition."""
@@ -159,7 +171,8 @@ def _started(data: _Blocks, k: int, seed: np.random.SeedSequence) -> Tensor:
 
 
 def _lloyd(data: _Blocks, centres: Tensor, steps: int, tol: float) -> Clusters:
-    enough, done = tol * _variance(data), 0
+    # scikit-learn means the same by its `tol`
+    enough, done = tol * data.variance, 0
     while done < steps:
         _, sums, counts, far = _assigned(data, centres)
         moved = torch.where(counts[:, None] > 0, sums / counts.clamp(min=1)[:, None], centres.double())
@@ -173,16 +186,6 @@ def _lloyd(data: _Blocks, centres: Tensor, steps: int, tol: float) -> Clusters:
     return replace(_assigned(data, centres)[0], steps=done)
 
 
-def _variance(data: _Blocks) -> float:
-    """The mean variance of columns, which `tol` is a share of (as scikit-learn has it)."""
-    total = torch.zeros((2, data.width), dtype=torch.float64, device=data.device)
-    for _, block in data:
-        wide = block.double()
-        total += torch.stack([wide.sum(0), (wide * wide).sum(0)])
-    mean, square = total / data.n
-    return float((square - mean * mean).mean())
-
-
 def _assigned(data: _Blocks, centres: Tensor) -> tuple[Clusters, Tensor, Tensor, Tensor]:
     """Every row at its nearest centre; sums and counts of the rows there; and some rows that are far from theirs."""
     k = len(centres)
@@ -194,7 +197,7 @@ def _assigned(data: _Blocks, centres: Tensor) -> tuple[Clusters, Tensor, Tensor,
     far, distance = centres[:0], squares[:0]
     for first, block in data:
         least, own = torch.addmm(squares, block, centres.T, alpha=-2).min(1)
-        away = (least + (block * block).sum(1)).clamp_(min=0)
+        away = (least + data.squares[first : first + len(block)]).clamp_(min=0)
         inertia += float(away.sum(dtype=torch.float64))
         sums += torch.zeros((k, data.width), device=data.device).index_add_(0, own, block)
         counts += torch.bincount(own, minlength=k)
