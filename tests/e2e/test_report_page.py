@@ -89,6 +89,7 @@ def _concepts(evil):
     for layer in (0, 4):
         here = {
             "space": "base",
+            "stack": "",
             "layer": layer,
             "k": 2,
             "low": 0.1,

@@ -163,6 +163,29 @@ def test_both_readings_of_ten(models, everyday, tmp_path):
         find_concepts(models[0], everyday.languages("en"), tmp_path / "one")
 
 
+def test_both_stacks_of_a_translator(here, tmp_path):
+    """Encoder, decoder, and the encoder's concepts against the decoder's."""
+    tiny.network("marian").save_pretrained(tmp_path / "marian")
+    tiny.tokenizer().save_pretrained(tmp_path / "marian")
+    asked = ("concepts", tmp_path / "marian", *QUICK, "--layers", "0,1", "--no-baseline")
+    done = here(*asked, "--stack", "both", "--out", tmp_path / "both")
+    assert done.returncode == 0, done.stderr
+    for said in ("CALIGN, en to de, encoder", "CALIGN, en to de, decoder", "CALIGN, de to en, encoder-decoder"):
+        assert said in done.stdout
+    both = pd.read_csv(tmp_path / "both" / "scores.csv", keep_default_na=False)
+    assert set(both["stack"]) == {"encoder", "decoder", "encoder-decoder"}
+    assert set(both.loc[both["stack"] == "encoder-decoder", "measure"]) == {"calign"}
+    one = here(*asked, "--stack", "decoder", "--out", tmp_path / "one")
+    assert one.returncode == 0, one.stderr
+    alone = pd.read_csv(tmp_path / "one" / "scores.csv", keep_default_na=False)
+    same = both[both["stack"] == "decoder"].reset_index(drop=True)
+    assert alone["value"].astype(float).tolist() == pytest.approx(same["value"].astype(float).tolist())
+    groups = set(pd.read_parquet(tmp_path / "both" / "concepts.parquet")["group"])
+    assert groups == {f"{name}, {stack}" for name in ("en", "de", "en+de") for stack in ("encoder", "decoder")}
+    wrong = here(*asked, "--stack", "middle", "--out", tmp_path / "wrong")
+    assert "name encoder, decoder, or both" in wrong.stderr
+
+
 @pytest.fixture
 def model_server():
     """A language model that answers on the loopback."""

@@ -32,8 +32,8 @@ from interlingua.extract import extract
 from interlingua.extract.words import Sentence, sentences
 from interlingua.folders import claimed
 from interlingua.languages import Language
-from interlingua.models.load import load_model, shown
-from interlingua.report.concepts import ConceptTables, write_concepts
+from interlingua.models.load import DECODER, ENCODER, load_model, shown
+from interlingua.report.concepts import ACROSS, ConceptTables, write_concepts
 from interlingua.report.tables import CACHE, LABELS, LEXICONS, REPRESENTATIONS, whole
 from interlingua.types import ParallelCorpus, WordRepresentations
 from interlingua.types.corpus import digest
@@ -44,6 +44,7 @@ Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 LAYERS, SHOWN, EXAMPLES = 6, 30, 3
 SWEEPS: dict[str, tuple[Any, ...]] = {"match": (0.7, 0.8, 0.9), "best": (5, 10, 15, 20), "types": (3, 5, 8)}
 OVERLAPS = (0.2, 0.3, 0.4)
+STACKS = (("",), (ENCODER,), (DECODER,), (ENCODER, DECODER))
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Inquiry:
     seeds: int = 0
     nulls: int = 5
     baseline: bool = True
+    # of a model with two stacks: one of them, or both, and then the encoder's concepts against the decoder's too
+    stacks: tuple[str, ...] = ("",)
     aligner: str = ""
     fold: bool = True
     seed: int = 0
@@ -74,6 +77,8 @@ class Inquiry:
     def __post_init__(self) -> None:
         if self.reading not in READINGS:
             raise UnknownNameError("reading of the frequency filter", self.reading, READINGS)
+        if self.stacks not in STACKS:
+            raise InputError(f"stacks are {' and '.join(self.stacks)}: name encoder, decoder, or both in this order")
 
 
 def find_concepts(
@@ -153,44 +158,78 @@ class _Run:
 
     def look(self, space: str, name: str) -> None:
         """All layers of a model."""
-        reps = self._extracted(space, name)
-        layers = self.how.layers or spread(reps.layers)
-        if wrong := [n for n in layers if not 0 <= n < reps.layers]:
-            raise InputError(f"there is no layer {wrong[0]}: layers run from 0 (embeddings) to {reps.layers - 1}")
-        groups: list[tuple[Language, ...]] = [(lang,) for lang in self.corpus.langs]
-        groups += [(self.source, target) for target in self.targets]
+        every = {stack: self._extracted(space, name, stack) for stack in self.how.stacks}
+        depth = min(reps.layers for reps in every.values())
+        layers = self.how.layers or spread(depth)
+        if wrong := [n for n in layers if not 0 <= n < depth]:
+            raise InputError(f"there is no layer {wrong[0]}: layers run from 0 (embeddings) to {depth - 1}")
+        jobs = [(layer, stack) for layer in layers for stack in every]
         with self.stage(f"concepts of {shown(name)}{', random weights' if space == 'untrained' else ''}") as progress:
-            for number, layer in enumerate(layers):
-                place = self.folder / CACHE / f"{space}.{layer}.json"
-                if place.exists():
-                    found = json.loads(place.read_text(encoding="utf-8"))
-                else:
-                    found = self._layer(reps, space, layer, groups, middle=number == len(layers) // 2)
-                    whole(place, json.dumps(found).encode())
-                self.scores += found["scores"]
-                self.sweeps += found["sweeps"]
-                self.concepts += found["concepts"]
-                progress(number + 1, len(layers))
+            for number, (layer, stack) in enumerate(jobs):
+                middle = layer == layers[len(layers) // 2]
+                self._take(_where(space, stack, layer), lambda: self._layer(every, space, stack, layer, middle=middle))  # noqa: B023
+                progress(number + 1, len(jobs))
+            if len(every) > 1:
+                for layer in layers:
+                    self._take(_where(space, "across", layer), lambda: self._across(every, space, layer))  # noqa: B023
 
-    def _extracted(self, space: str, name: str) -> WordRepresentations:
-        how = {**self.how.loading, **({"random": True, "seed": self.how.seed} if space == "untrained" else {})}
+    def _take(self, name: str, make: Callable[[], dict[str, Any]]) -> None:
+        """What an earlier run found, or what is made now."""
+        place = self.folder / CACHE / f"{name}.json"
+        if place.exists():
+            found = json.loads(place.read_text(encoding="utf-8"))
+        else:
+            found = make()
+            whole(place, json.dumps(found).encode())
+        self.scores += found["scores"]
+        self.sweeps += found.get("sweeps", [])
+        self.concepts += found.get("concepts", [])
+
+    def _extracted(self, space: str, name: str, stack: str) -> WordRepresentations:
+        how = {**self.how.loading, "stack": stack}
+        how |= {"random": True, "seed": self.how.seed} if space == "untrained" else {}
         (option,) = READINGS[self.how.reading]
         kept = {option: self.how.times, **({"seed": self.how.seed} if option == "keep" else {})}
-        place = self.folder / REPRESENTATIONS / f"{space}.zarr"
-        with self.stage(f"extracting words{', random weights' if space == 'untrained' else ''}") as progress:
+        place = self.folder / REPRESENTATIONS / f"{_where(space, stack)}.zarr"
+        told = f"extracting words{', ' + stack if stack else ''}{', random weights' if space == 'untrained' else ''}"
+        with self.stage(told) as progress:
             options: dict[str, Any] = {**self.how.extraction, **kept}
             found = extract(load_model(name, **how), self.corpus, level="word", out=place, progress=progress, **options)
         return found
 
+    def _across(self, every: Mapping[str, WordRepresentations], space: str, layer: int) -> dict[str, Any]:
+        """Concepts that the encoder has of one language against those that the decoder has of the other."""
+        rows, usual = [], (self.how.k, self.how.seed)
+        for one, other in self._directions():
+            source, target = (
+                self._clustered(every[stack], _where(space, stack), layer, (Language.parse(lang),), *usual)[0]
+                for stack, lang in ((ENCODER, one), (DECODER, other))
+            )
+            which = {"space": space, "stack": ACROSS, "layer": layer, "k": self.how.k, "source": one, "target": other}
+            rows.append({**which, **self._calign(source, target, one, other)[1]})
+        return {"scores": rows}
+
+    def _calign(self, source: Concepts, target: Concepts, one: str, other: str) -> tuple[Any, dict[str, Any]]:
+        """CALIGN, and its row."""
+        got = calign(
+            source, target, self.lexicons[one, other], self.how.rules, nulls=self.how.nulls, seed=self.how.seed
+        )
+        facts = {"value": got.value, "low": got.low, "high": got.high, "null": got.null, "n": got.considered,
+                 "all": got.all, "covered": got.covered}  # fmt: skip
+        return got, {"measure": "calign", **facts}
+
     def _layer(
-        self, reps: WordRepresentations, space: str, layer: int, groups: Sequence[tuple[Language, ...]], *, middle: bool
+        self, every: Mapping[str, WordRepresentations], space: str, stack: str, layer: int, *, middle: bool
     ) -> dict[str, Any]:
+        reps, at = every[stack], _where(space, stack)
+        groups: list[tuple[Language, ...]] = [(lang,) for lang in self.corpus.langs]
+        groups += [(self.source, target) for target in self.targets]
         rows: list[dict[str, Any]] = []
         swept: list[dict[str, Any]] = []
-        here = {"space": space, "layer": layer, "k": self.how.k}
+        here = {"space": space, "stack": stack, "layer": layer, "k": self.how.k}
         made: dict[tuple[Language, ...], Concepts] = {}
         for group in groups:
-            found, apart = self._clustered(reps, space, layer, group, self.how.k, self.how.seed)
+            found, apart = self._clustered(reps, at, layer, group, self.how.k, self.how.seed)
             made[group] = found
             which = {**here, "source": str(group[0]), "target": str(group[-1]) if len(group) > 1 else ""}
             quality = {"silhouette": apart, "inertia": found.inertia / max(1, len(found.labels))}
@@ -206,12 +245,9 @@ class _Run:
         aligned = {}
         for one, other in self._directions():
             pair = made[Language.parse(one),], made[Language.parse(other),]
-            known = self.lexicons[one, other]
-            got = calign(*pair, known, self.how.rules, nulls=self.how.nulls, seed=self.how.seed)
-            aligned[one, other] = got
-            which = {**here, "source": one, "target": other}
-            rows.append({**which, "measure": "calign", "value": got.value, "low": got.low, "high": got.high,
-                         "null": got.null, "n": got.considered, "all": got.all, "covered": got.covered})  # fmt: skip
+            known, which = self.lexicons[one, other], {**here, "source": one, "target": other}
+            aligned[one, other], row = self._calign(*pair, one, other)
+            rows.append({**which, **row})
             for name, values in SWEEPS.items():
                 for value in values:
                     number = calign(*pair, known, replace(self.how.rules, **{name: value})).value
@@ -227,12 +263,12 @@ class _Run:
                 number = colap(mixed, threshold=value, languages_needed=self.how.languages_needed).value
                 swept.append({**which, "measure": "colap", "parameter": "threshold", "setting": value, "value": number})
         if middle and self.how.seeds and space != "untrained":
-            swept += list(self._again(reps, space, layer, made, here))
-        listed = [] if space == "untrained" else self._listed(reps, space, layer, made, aligned)
+            swept += list(self._again(reps, at, layer, made, here))
+        listed = [] if space == "untrained" else self._listed(reps, here, made, aligned)
         return {"scores": rows, "sweeps": swept, "concepts": listed}
 
     def _clustered(
-        self, reps: WordRepresentations, space: str, layer: int, group: tuple[Language, ...], k: int, seed: int
+        self, reps: WordRepresentations, at: str, layer: int, group: tuple[Language, ...], k: int, seed: int
     ) -> tuple[Concepts, float]:
         """Concepts, kept as the cluster of every mention; and their mean silhouette."""
         found = mentions(reps, *group, fold=self.how.fold)
@@ -241,7 +277,7 @@ class _Run:
                 f"{k} concepts of {len(found):,} mentions of words in {' and '.join(map(str, group))}: give more text, "
                 "or take fewer concepts (--k)"
             )
-        place = self.folder / LABELS / f"{space}.{layer}.{'+'.join(map(str, group))}.{k}.{seed}.npz"
+        place = self.folder / LABELS / f"{at}.{layer}.{'+'.join(map(str, group))}.{k}.{seed}.npz"
         if place.exists():
             kept = np.load(place)
             if len(kept["labels"]) == len(found):
@@ -259,7 +295,7 @@ class _Run:
     def _again(
         self,
         reps: WordRepresentations,
-        space: str,
+        at: str,
         layer: int,
         made: Mapping[tuple[Language, ...], Concepts],
         here: Mapping[str, Any],
@@ -275,7 +311,7 @@ class _Run:
             groups = ((self.source,), (target,))
             if k < 2 or any(k > len(made[g].labels) for g in groups):
                 continue
-            pair = [self._clustered(reps, space, layer, g, k, seed)[0] for g in groups]
+            pair = [self._clustered(reps, at, layer, g, k, seed)[0] for g in groups]
             value = calign(pair[0], pair[1], known, self.how.rules).value
             yield {**which, "measure": "calign", "parameter": name, "setting": setting, "value": value}
             if name == "seed":
@@ -285,18 +321,18 @@ class _Run:
     def _listed(
         self,
         reps: WordRepresentations,
-        space: str,
-        layer: int,
+        here: Mapping[str, Any],
         made: Mapping[tuple[Language, ...], Concepts],
         aligned: Mapping[tuple[str, str], Any],
     ) -> list[dict[str, Any]]:
         """Every concept with its words, its label, its partners and examples."""
+        stack = f", {here['stack']}" if here["stack"] else ""
         partners: dict[tuple[str, int], list[list[Any]]] = {}
         for (one, other), got in aligned.items():
             sides = made[Language.parse(one),], made[Language.parse(other),]
             for mine, theirs, share in got.pairs:
                 why = links(*sides, self.lexicons[one, other], mine, theirs, self.how.rules.best)
-                partner = [other, theirs, round(share, 3), list(islice(why, SHOWN))]
+                partner = [other + stack, theirs, round(share, 3), list(islice(why, SHOWN))]
                 partners.setdefault((one, mine), []).append(partner)
         found = []
         for group, concepts in made.items():
@@ -311,9 +347,9 @@ class _Run:
                 kinds = concepts.mentions.type_language
                 found.append(
                     {
-                        "space": space,
-                        "layer": layer,
-                        "group": name,
+                        "space": here["space"],
+                        "layer": here["layer"],
+                        "group": name + stack,
                         "concept": each.concept,
                         "kind": each.kind,
                         "value": each.value,
@@ -338,6 +374,11 @@ class _Run:
         sentence, word = map(int, reps.places(lang)[int(concepts.mentions.rows[row])])
         said: Sentence = self.columns[lang][sentence]
         return [str(lang), said.text, *map(int, said.spans[word])]
+
+
+def _where(space: str, *more: str | int) -> str:
+    """The name of what belongs to a model, a stack, a layer; the stack of a model that has one is not named."""
+    return ".".join(str(part) for part in (space, *more) if part != "")
 
 
 def _first_rows(concepts: Concepts) -> dict[int, list[int]]:

@@ -50,7 +50,7 @@ def concepts(
     ask_model: Annotated[str, typer.Option(help="The name of the model to ask there.")] = "",
     ask_budget: Annotated[int, typer.Option(help="Questions at most.", min=0)] = 100,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut sentences longer than the model takes.")] = False,
-    stack: Annotated[str, typer.Option(help="encoder or decoder, of a model that has both.")] = "",
+    stack: Annotated[str, typer.Option(help="encoder, decoder or both, of a model that has two.")] = "",
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; by default cuda where there is one.")] = "",
     dtype: Annotated[str, typer.Option(help="The network's: float32, bfloat16 or float16.")] = "float32",
     formats: Annotated[str, typer.Option(help="Figures as svg, png, pdf; none for no files.")] = "svg,png",
@@ -95,7 +95,8 @@ def concepts(
         aligner=aligner,
         seed=seed,
         extraction={"truncate": truncate},
-        loading={"stack": stack, "device": device, "dtype": dtype},
+        stacks=("encoder", "decoder") if stack == "both" else (stack,),
+        loading={"device": device, "dtype": dtype},
     )
     # an address that is none is told before anything is computed
     asker = Asker(ask, ask_model, out / NAMES, ask_budget) if ask else None
@@ -185,11 +186,11 @@ def _show(tables: ConceptTables, place: Path, *, as_json: bool) -> None:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
     rows = tables.scores[tables.scores["measure"].isin(["calign", "colap"])]
-    for (measure, source, target), part in rows.groupby(["measure", "source", "target"], sort=False):
+    for (measure, stack, source, target), part in rows.groupby(["measure", "stack", "source", "target"], sort=False):
         between = "to" if measure == "calign" else "and"
         table = part.pivot_table(index="layer", columns="space", values="value", sort=False)
         null = part[part["space"] == "base"].set_index("layer")["null"]
-        typer.echo(f"{str(measure).upper()}, {visible(source)} {between} {visible(target)}")
+        typer.echo(f"{str(measure).upper()}, {visible(source)} {between} {visible(target)}{stack and f', {stack}'}")
         names = [SPACES[space] for space in table.columns]
         typer.echo("".ljust(10) + "".join(f"{name:>20}" for name in [*names, "shuffled"]))
         for layer, values in table.iterrows():

@@ -22,14 +22,19 @@ from interlingua.report.theme import Figure, Rows, alt, themed
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("space", "layer", "measure", "source", "target", "value", "low", "high", "null", "n", "all", "covered", "k")
-SWEPT = ("space", "layer", "measure", "source", "target", "parameter", "setting", "value", "k")
+COLUMNS = (
+    "space", "stack", "layer", "measure", "source", "target", "value", "low", "high", "null", "n", "all", "covered",
+    "k",
+)  # fmt: skip
+SWEPT = ("space", "stack", "layer", "measure", "source", "target", "parameter", "setting", "value", "k")
 LISTED = (
     "space", "layer", "group", "concept", "kind", "value", "script", "types", "mentions", "overlaps", "words", "counts",
     "languages", "partners", "examples", "name",
 )  # fmt: skip
 # Concepts that a page carries: layers are left out, the middle ones first, where there are more.
 MOST = 9000
+# The stack of numbers that are of the encoder's concepts and the decoder's.
+ACROSS = "encoder-decoder"
 SPACES = {"base": "model", "tuned": "tuned model", "untrained": "untrained network"}
 MEASURES = {
     "calign": "CALIGN",
@@ -116,9 +121,11 @@ def worth_naming(tables: ConceptTables) -> list[tuple[int, list[str]]]:
 
 
 def of_measure(tables: ConceptTables, measure: str, space: str = "base") -> pd.DataFrame:
-    """The numbers of one measure in one model, by layer."""
+    """The numbers of one measure in one model, by layer; of the first stack, where there are two."""
     rows = tables.scores
-    found = rows[(rows["measure"] == measure) & (rows["space"] == space)].sort_values("layer")
+    first = rows["stack"].iloc[0] if len(rows) else ""
+    of = (rows["measure"] == measure) & (rows["space"] == space) & (rows["stack"] == first)
+    found = rows[of].sort_values("layer")
     return found[found["value"].notna()]
 
 
@@ -215,7 +222,7 @@ def curves(tables: ConceptTables, measures: Sequence[str], title: str) -> Figure
             if r.target
             else r.source
         )
-        return f"{pair}, {MEASURES[r.measure]}" if several else pair
+        return ", ".join(filter(None, [pair, MEASURES[r.measure] if several else "", r.stack]))
 
     drawn: list[dict[str, Any]] = [
         {
@@ -252,6 +259,7 @@ def curves(tables: ConceptTables, measures: Sequence[str], title: str) -> Figure
 def sweeps(tables: ConceptTables) -> Figure | None:
     """CALIGN and COLAP under other thresholds: does the order of layers stay?"""
     rows = tables.sweeps[(tables.sweeps["space"] == "base") & tables.sweeps["value"].notna()]
+    rows = rows[rows["stack"] == rows["stack"].iloc[0]] if len(rows) else rows
     rows = rows[rows["parameter"].isin(["match", "best", "types", "threshold"])]
     rows = rows[rows["source"] == tables.config["languages"][0]]
     rows = rows[rows["target"] == tables.config["languages"][1]]
