@@ -112,7 +112,7 @@ def _concepts(evil):
         ):
             listed.append(
                 {"space": "base", "layer": layer, "group": group, "concept": int(group == "de"), "kind": "semantic", "value": "",
-                 "script": "Latin", "types": len(words), "mentions": 9, "overlaps": "+" in group, "words": words,
+                 "script": "Latin", "tag": "NOUN", "types": len(words), "mentions": 9, "overlaps": "+" in group, "words": words,
                  "counts": [5, 3, 1][: len(words)], "languages": ["en", "de"] if "+" in group else [group] * len(words),
                  "partners": json.dumps(partner), "examples": json.dumps([["en", f"The dog and {evil}.", 4, 7]])}
             )  # fmt: skip
@@ -481,6 +481,7 @@ def test_concepts_can_be_browsed(visit):
     tab.get_by_label("Word", exact=True).press("Enter")
     assert tab.locator("#mine li").all_inner_texts()[:2] == ["dog", "cat"]
     assert tab.locator("#theirs li").all_inner_texts() == ["hund", "katze", "tier4"]
+    assert "3 types, NOUN" in tab.locator("#mine-title").inner_text()
     assert "holds translations of 90 %" in tab.locator("#theirs-title").inner_text()
     assert tab.locator("#links").inner_text() == "dog → hund; cat → katze"
     assert tab.locator("#mine-said mark").first.inner_text() == "dog"

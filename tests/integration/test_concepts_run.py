@@ -163,6 +163,19 @@ def test_both_readings_of_ten(models, everyday, tmp_path):
         find_concepts(models[0], everyday.languages("en"), tmp_path / "one")
 
 
+def test_parts_of_speech_and_entities_are_told(here, models, tmp_path):
+    for name, tags in (("everyday-trees", {"NOUN", "VERB", "PUNCT"}), ("everyday-ner", {"O"})):
+        out = tmp_path / name
+        done = here("concepts", models[0], *QUICK, "--k", 40, "--no-baseline", "--tags", name, "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert "tagged" in set(pd.read_csv(out / "scores.csv")["measure"])
+        assert set(pd.read_parquet(out / "concepts.parquet")["tag"]) & tags
+    nothing = here(
+        "concepts", models[0], *QUICK, "--tags", "everyday-trees", "--langs", "bg,tr", "--out", tmp_path / "x"
+    )
+    assert "tags of none of the languages" in nothing.stderr
+
+
 def test_both_stacks_of_a_translator(here, tmp_path):
     """Encoder, decoder, and the encoder's concepts against the decoder's."""
     tiny.network("marian").save_pretrained(tmp_path / "marian")

@@ -23,9 +23,10 @@ from interlingua.analyses.survey import same_run
 from interlingua.concepts.align import RULES, Rules, calign, links
 from interlingua.concepts.discover import READINGS, Concepts, K, concept_rows, mentions, silhouette, stability
 from interlingua.concepts.kmeans import kmeans
-from interlingua.concepts.label import label
+from interlingua.concepts.label import Label, label, usual_tags
 from interlingua.concepts.lexicon import Lexicon, lexicon, write_moses
 from interlingua.concepts.overlap import colap
+from interlingua.concepts.shares import share
 from interlingua.corpora.aligner import align
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.extract import extract
@@ -35,7 +36,7 @@ from interlingua.languages import Language
 from interlingua.models.load import DECODER, ENCODER, load_model, shown
 from interlingua.report.concepts import ACROSS, ConceptTables, write_concepts
 from interlingua.report.tables import CACHE, LABELS, LEXICONS, REPRESENTATIONS, whole
-from interlingua.types import ParallelCorpus, WordRepresentations
+from interlingua.types import ParallelCorpus, TaggedCorpus, WordRepresentations
 from interlingua.types.corpus import digest
 
 Array = np.ndarray[Any, Any]
@@ -89,20 +90,23 @@ def find_concepts(
     *,
     tuned: str = "",
     lexicons: Mapping[tuple[str, str], Lexicon] | None = None,
+    tags: Mapping[str, TaggedCorpus] | None = None,
     force: bool = False,
     stage: Stage = lambda _name: nullcontext(lambda _done, _total: None),
 ) -> ConceptTables:
     """Concepts of the first language and of each other one, apart and together, at some layers of a model.
 
     `tuned` is a second model to stand beside it; `lexicons` by (source, target), else the corpus is word-aligned.
+    `tags` by language: tagged words, each word having the tag that it has most often there.
     """
     asked = how or Inquiry()
     if len(corpus.langs) < 2:
         raise InputError(f"{corpus.name} has {len(corpus.langs)} language: concepts correspond between two, name them")
     config = _config([model, *([tuned] if tuned else [])], corpus, asked, lexicons)
+    config["tags"] = {lang: each.hash for lang, each in (tags or {}).items()}
     with claimed(Path(out)):
         same_run(Path(out), config, force=force)
-        run = _Run(Path(out), corpus, asked, stage, lexicons or {})
+        run = _Run(Path(out), corpus, asked, stage, lexicons or {}, tags or {})
         run.look("base", model)
         if tuned:
             run.look("tuned", tuned)
@@ -123,6 +127,7 @@ class _Run:
         how: Inquiry,
         stage: Stage,
         lexicons: Mapping[tuple[str, str], Lexicon],
+        tags: Mapping[str, TaggedCorpus],
     ) -> None:
         self.folder, self.corpus, self.how, self.stage = folder, corpus, how, stage
         self.source, *self.targets = corpus.langs
@@ -132,6 +137,7 @@ class _Run:
         for name in (CACHE, REPRESENTATIONS, LABELS, LEXICONS):
             (folder / name).mkdir(exist_ok=True)
         self.columns = sentences(corpus)
+        self.tags = {Language.parse(lang): usual_tags(each, fold=how.fold) for lang, each in tags.items()}
         self.lexicons = {key: lexicons.get(key) or self._learnt(*key) for key in self._directions()}
 
     def _directions(self) -> Iterator[tuple[str, str]]:
@@ -235,13 +241,8 @@ class _Run:
             quality = {"silhouette": apart, "inertia": found.inertia / max(1, len(found.labels))}
             n = len(found.labels)
             rows += [{**which, "measure": name, "value": value, "n": n} for name, value in quality.items()]
-            labelled = label(found)
             if len(group) == 1:
-                for name, hits in (
-                    ("lexical", sum(each.lexical for each in labelled)),
-                    ("suffix", sum(each.kind == "suffix" for each in labelled)),
-                ):
-                    rows.append({**which, "measure": name, "value": hits / len(labelled), "n": len(labelled)})
+                rows += [{**which, **row} for row in self._labelled(found)]
         aligned = {}
         for one, other in self._directions():
             pair = made[Language.parse(one),], made[Language.parse(other),]
@@ -266,6 +267,27 @@ class _Run:
             swept += list(self._again(reps, at, layer, made, here))
         listed = [] if space == "untrained" else self._listed(reps, here, made, aligned)
         return {"scores": rows, "sweeps": swept, "concepts": listed}
+
+    def _labels(self, found: Concepts) -> tuple[Label, ...]:
+        """Labels, with tags where some are known."""
+        known = [self.tags.get(lang, {}) for lang in found.mentions.languages]
+        fold = self.how.fold
+        words = zip(found.mentions.words, found.mentions.language.tolist(), strict=True)
+        tags = [known[lang].get(word.lower() if fold else word, "") for word, lang in words] if any(known) else []
+        return label(found, tags=tags)
+
+    def _labelled(self, found: Concepts) -> Iterator[dict[str, Any]]:
+        """Which share of concepts is lexical, of a suffix, and of one part of speech (or kind of entity)."""
+        labels = self._labels(found)
+        counts = {
+            "lexical": sum(each.lexical for each in labels),
+            "suffix": sum(each.kind == "suffix" for each in labels),
+        }
+        if found.mentions.languages[0] in self.tags:
+            counts["tagged"] = sum(bool(each.tag) for each in labels)
+        for name, hits in counts.items():
+            value, low, high = share(hits, len(labels))
+            yield {"measure": name, "value": value, "low": low, "high": high, "n": len(labels)}
 
     def _clustered(
         self, reps: WordRepresentations, at: str, layer: int, group: tuple[Language, ...], k: int, seed: int
@@ -330,9 +352,9 @@ class _Run:
         partners: dict[tuple[str, int], list[list[Any]]] = {}
         for (one, other), got in aligned.items():
             sides = made[Language.parse(one),], made[Language.parse(other),]
-            for mine, theirs, share in got.pairs:
+            for mine, theirs, matched in got.pairs:
                 why = links(*sides, self.lexicons[one, other], mine, theirs, self.how.rules.best)
-                partner = [other + stack, theirs, round(share, 3), list(islice(why, SHOWN))]
+                partner = [other + stack, theirs, round(matched, 3), list(islice(why, SHOWN))]
                 partners.setdefault((one, mine), []).append(partner)
         found = []
         for group, concepts in made.items():
@@ -341,7 +363,7 @@ class _Run:
             needed: dict[str, Any] = {"threshold": self.how.threshold, "languages_needed": self.how.languages_needed}
             overlap = set(colap(concepts, **needed).concepts) if len(group) > 1 else set()
             first = _first_rows(concepts)
-            for each in label(concepts):
+            for each in self._labels(concepts):
                 row = concepts.counts[each.concept]
                 top = row.indices[np.argsort(-row.data, kind="stable")[:SHOWN]]
                 kinds = concepts.mentions.type_language
@@ -354,6 +376,7 @@ class _Run:
                         "kind": each.kind,
                         "value": each.value,
                         "script": each.script,
+                        "tag": each.tag,
                         "types": each.types,
                         "mentions": int(row.sum()),
                         "overlaps": each.concept in overlap,

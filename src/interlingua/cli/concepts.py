@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from interlingua.concepts.ask import Asker
     from interlingua.concepts.lexicon import Lexicon
     from interlingua.report.concepts import ConceptTables
-    from interlingua.types import ParallelCorpus
+    from interlingua.types import ParallelCorpus, TaggedCorpus
 
 
 def concepts(
@@ -33,6 +33,7 @@ def concepts(
     lexicon: Annotated[
         str, typer.Option(help="A dictionary (data set or file), or Moses tables DIR/SOURCE-TARGET.lex.")
     ] = "",
+    tagged: Annotated[str, typer.Option("--tags", help="Tagged words or treebanks of the languages, for labels.")] = "",
     rules: Annotated[str, typer.Option(help="When concepts correspond: defined or published.")] = "defined",
     match: Annotated[float | None, typer.Option(help="Share of types with a translation (0.8).", min=0, max=1)] = None,
     best: Annotated[int | None, typer.Option(help="Translations of a word that count (10).", min=1)] = None,
@@ -102,7 +103,8 @@ def concepts(
     asker = Asker(ask, ask_model, out / NAMES, ask_budget) if ask else None
     text = _text(corpus, langs, split, rows)
     known = _lexicons(lexicon, text) if lexicon else None
-    tables = find_concepts(model, text, out, how, tuned=compare, lexicons=known, force=force, stage=bar)
+    tags_of = _tags(tagged, text) if tagged else None
+    tables = find_concepts(model, text, out, how, tuned=compare, lexicons=known, tags=tags_of, force=force, stage=bar)
     if asker is not None:
         tables = _named(tables, asker, out)
     with bar("writing the report"):
@@ -169,6 +171,25 @@ def _lexicons(name: str, text: ParallelCorpus) -> dict[tuple[str, str], Lexicon]
         back = there.inverse() if Path(name).exists() else dictionary(name, other, source)
         for (one, two), entries in zip(both, (there, back), strict=True):
             found[str(one), str(two)] = from_dictionary(entries)
+    return found
+
+
+def _tags(name: str, text: ParallelCorpus) -> dict[str, TaggedCorpus]:
+    """Tagged words of each language that has some there."""
+    from interlingua.corpora.loading import own_path, tagged
+    from interlingua.corpora.places import find
+    from interlingua.errors import DataNotFoundError, InputError, LanguageError, UnknownNameError
+
+    found, missing = {}, []
+    if own_path(name) is None:
+        find(name)  # a name that is none is told as such
+    for lang in text.langs:
+        try:
+            found[str(lang)] = tagged(name, lang)
+        except (LanguageError, UnknownNameError, DataNotFoundError) as error:
+            missing.append(str(error))
+    if not found:
+        raise InputError(f"{name} has tags of none of the languages: {missing[0]}")
     return found
 
 

@@ -16,6 +16,7 @@ import regex
 from interlingua.concepts.discover import Concepts
 from interlingua.concepts.shares import reaches
 from interlingua.errors import InputError
+from interlingua.types import TaggedCorpus
 
 COVER = 0.8
 # Letters that an affix has at least, and types that a concept has for one to mean anything.
@@ -48,7 +49,7 @@ class Label:
 
 
 def label(found: Concepts, *, cover: float = COVER, tags: Sequence[str] = ()) -> tuple[Label, ...]:
-    """A label for every concept that has a mention; `tags` has one for each mention, or is empty."""
+    """A label for every concept that has a mention; `tags` has one (or "") for each mention, or is empty."""
     if tags and len(tags) != len(found.mentions):
         raise InputError(f"{len(tags)} tags of {len(found.mentions)} mentions: one each is needed")
     if not 0.5 < cover <= 1:
@@ -60,9 +61,23 @@ def label(found: Concepts, *, cover: float = COVER, tags: Sequence[str] = ()) ->
     for concept, rows in sorted(written.items()):
         types = found.types(concept)
         kind, value = _kind(types, [found.mentions.words[i] for i in rows], cover)
-        tag = _most((tags[i] for i in rows), cover) if tags else ""
+        # mentions whose tag nobody knows say nothing
+        known = [tags[i] for i in rows if tags[i]] if tags else []
+        tag = _most(known, cover) if known else ""
         made.append(Label(concept, kind, value, _most(map(script_of, types), cover) or "mixed", tag, len(types)))
     return tuple(made)
+
+
+def usual_tags(corpus: TaggedCorpus, *, fold: bool = True) -> dict[str, str]:
+    """The tag that each word most often has in a tagged corpus; an entity's without its B- or I-."""
+    if corpus.tags is None:
+        raise InputError(f"{corpus.name} has no tags: give tagged words or a treebank")
+    counts: dict[str, Counter[str]] = {}
+    for words, tags in zip(corpus.words, corpus.tags, strict=True):
+        for word, tag in zip(words, tags, strict=True):
+            plain = tag[2:] if corpus.entities and tag[:2] in ("B-", "I-") else tag
+            counts.setdefault(word.lower() if fold else word, Counter())[plain] += 1
+    return {word: found.most_common(1)[0][0] for word, found in counts.items()}
 
 
 def _kind(types: Sequence[str], words: Sequence[str], cover: float) -> tuple[str, str]:

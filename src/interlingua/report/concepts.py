@@ -28,8 +28,8 @@ COLUMNS = (
 )  # fmt: skip
 SWEPT = ("space", "stack", "layer", "measure", "source", "target", "parameter", "setting", "value", "k")
 LISTED = (
-    "space", "layer", "group", "concept", "kind", "value", "script", "types", "mentions", "overlaps", "words", "counts",
-    "languages", "partners", "examples", "name",
+    "space", "layer", "group", "concept", "kind", "value", "script", "tag", "types", "mentions", "overlaps", "words",
+    "counts", "languages", "partners", "examples", "name",
 )  # fmt: skip
 # Concepts that a page carries: layers are left out, the middle ones first, where there are more.
 MOST = 9000
@@ -42,6 +42,7 @@ MEASURES = {
     "colap_types": "COLAP, by types",
     "lexical": "lexical concepts",
     "suffix": "suffix concepts",
+    "tagged": "concepts of one tag",
 }
 # Translations that are known to too few of the words make CALIGN say little.
 COVERED = 0.5
@@ -201,7 +202,7 @@ def figures(tables: ConceptTables) -> dict[str, Figure]:
     found = {
         "calign": curves(tables, ("calign",), "Concepts that correspond"),
         "colap": curves(tables, ("colap",), "Concepts in which languages mix"),
-        "labels": curves(tables, ("lexical", "suffix"), "Concepts of form"),
+        "labels": curves(tables, ("lexical", "suffix", "tagged"), "Concepts of form"),
         "sweeps": sweeps(tables),
     }
     return {name: chart for name, chart in found.items() if chart is not None}
@@ -352,7 +353,7 @@ def _browsed(tables: ConceptTables) -> dict[str, Any]:
             int(r.concept), r.kind, r.value, int(r.types), int(bool(r.overlaps)),
             [words.setdefault(str(w), len(words)) for w in r.words], [int(n) for n in r.counts], list(r.languages),
             [_partner(partner, words) for partner in json.loads(r.partners)], said,
-            r.name if isinstance(r.name, str) else "",
+            r.name if isinstance(r.name, str) else "", r.tag if isinstance(r.tag, str) else "",
         ]  # fmt: skip
         found.setdefault(str(r.space), {}).setdefault(str(int(r.layer)), {}).setdefault(str(r.group), []).append(cell)
     langs = list(map(str, tables.config["languages"]))

@@ -13,7 +13,7 @@ setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 $('theme').addEventListener('click', () => setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));
 
 if (data.found) {
-  const [ID, KIND, VALUE, TYPES, OVERLAPS, WORDS, COUNTS, LANGS, PARTNERS, SAID, NAME] = Array(11).keys();
+  const [ID, KIND, VALUE, TYPES, OVERLAPS, WORDS, COUNTS, LANGS, PARTNERS, SAID, NAME, TAG] = Array(12).keys();
   const make = (tag, text, kind) => { const made = document.createElement(tag); if (text !== undefined) { made.textContent = text; made.dir = 'auto'; } if (kind) made.className = kind; return made; };
   const option = (value, text = value) => { const made = make('option', text); made.value = value; return made; };
   const names = { base: 'model', tuned: 'tuned model' };
@@ -35,7 +35,7 @@ if (data.found) {
   const about = (concept) => {
     const kind = concept[KIND] === 'semantic' ? '' : `, ${concept[KIND]}${concept[VALUE] ? ` “${concept[VALUE]}”` : ''}`;
     const name = concept[NAME] ? ` “${concept[NAME]}”` : '';
-    return `concept ${concept[ID]}${name}: ${concept[TYPES]} types${kind}${concept[OVERLAPS] ? ', languages mix' : ''}`;
+    return `concept ${concept[ID]}${name}: ${concept[TYPES]} types${kind}${concept[TAG] ? `, ${concept[TAG]}` : ''}${concept[OVERLAPS] ? ', languages mix' : ''}`;
   };
   const cloud = (list, concept, asked, linked) => {
     const most = Math.max(...concept[COUNTS]);
