@@ -80,7 +80,7 @@ def _mapped(evil):
     ]
     config = {"level": "word", "models": [evil, "b"], "languages": ["en", "fr"], "by": ["csls"]}
     tables = mapped.MapTables.of(config, rows, near)
-    return mapped.page(tables, mapped.figures(tables))
+    return mapped.framed(tables).html()
 
 
 def _concepts(evil):
@@ -120,7 +120,7 @@ def _concepts(evil):
     config = {"models": [evil], "languages": ["en", "de"], "k": 2, "rules": rules, "corpus": {"name": evil, "rows": 9}, "reading": "cap",
               "times": 10, "threshold": 0.3, "languages_needed": 2}  # fmt: skip
     tables = concepts.ConceptTables.of(config, scores, (), listed)
-    return concepts.page(tables, concepts.figures(tables))
+    return concepts.framed(tables).html()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ writes them), `labels/` (the concept of every mention) and what a run that was k
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
@@ -18,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from interlingua import __version__
-from interlingua.analyses.survey import same_run
+from interlingua.analyses.survey import made_with, same_run
 from interlingua.concepts.align import RULES, Rules, calign, links
 from interlingua.concepts.discover import READINGS, Concepts, K, concept_rows, mentions, silhouette, stability
 from interlingua.concepts.kmeans import kmeans
@@ -428,9 +426,6 @@ def _config(
     how: Inquiry,
     lexicons: Mapping[tuple[str, str], Lexicon] | None,
 ) -> dict[str, Any]:
-    import torch
-    import transformers
-
     loading = {k: v for k, v in how.loading.items() if v and k != "device"}
     given = {"-".join(key): [len(each), _hash(each)] for key, each in (lexicons or {}).items()}
     config = {
@@ -441,12 +436,7 @@ def _config(
         "lexicons": given,
         **asdict(how),
         "loading": loading,
-        "versions": {
-            "interlingua": __version__,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        },
+        "versions": made_with(),
     }
     plain: dict[str, Any] = json.loads(json.dumps(config))
     return plain

@@ -7,7 +7,6 @@ A folder holds `config.json`, `scores.parquet` and `.csv` (every number), `align
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
@@ -17,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from interlingua import __version__
-from interlingua.analyses.survey import same_run
+from interlingua.analyses.survey import made_with, same_run
 from interlingua.corpora.aligner import align
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.extract import extract
@@ -384,9 +382,6 @@ def _described(record: Any) -> dict[str, Any]:
 def _config(level: str, models: Sequence[str], langs: Pair, plan: Plan) -> dict[str, Any]:
     if len(models) not in (1, 2):
         raise InputError(f"{len(models)} models: a map is inside one, or from one to another")
-    import torch
-    import transformers
-
     loading = {k: v for k, v in plan.loading.items() if v and k != "device"}
     asked = {**asdict(plan), "loading": loading, "ways": list(plan.ways or WAYS_OF[level])}
     config = {
@@ -395,12 +390,7 @@ def _config(level: str, models: Sequence[str], langs: Pair, plan: Plan) -> dict[
         "models": [shown(name) for name in models],
         "languages": [str(lang) for lang in langs],
         **asked,
-        "versions": {
-            "interlingua": __version__,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        },
+        "versions": made_with(),
     }
     plain: dict[str, Any] = json.loads(json.dumps(config))
     return plain

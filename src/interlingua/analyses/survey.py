@@ -237,7 +237,6 @@ def _patterns(comparison: Comparison) -> Iterator[dict[str, Any]]:
 
 def _config(models: Sequence[str], corpus: ParallelCorpus, how: Survey) -> dict[str, Any]:
     import torch
-    import transformers
 
     config = {
         "models": [_shown(name) for name in models],
@@ -250,12 +249,7 @@ def _config(models: Sequence[str], corpus: ParallelCorpus, how: Survey) -> dict[
             "hashes": {str(lang): corpus.hash_of(lang) for lang in corpus.langs},
         },
         **how.facts(),
-        "versions": {
-            "interlingua": __version__,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        },
+        "versions": made_with(),
         "device": {"threads": torch.get_num_threads(), "asked": str(how.loading.get("device", ""))},
     }
     plain: dict[str, Any] = json.loads(json.dumps(config))
@@ -287,6 +281,19 @@ def _shown(name: str) -> str:
 def _slug(name: str) -> str:
     """A name for files: of a Hub id all of it, of a folder the last part."""
     return re.sub(r"[^\w.-]+", "-", _shown(name)).strip("-.") or "model"
+
+
+def made_with() -> dict[str, str]:
+    """The versions that a run's numbers may depend on."""
+    import torch
+    import transformers
+
+    return {
+        "interlingua": __version__,
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+        "transformers": str(transformers.__version__),
+    }
 
 
 def same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlingua.errors import FormatError, InputError
-from interlingua.report.embed import as_json
-from interlingua.report.figures import save
-from interlingua.report.mapped import picture
-from interlingua.report.page import policy, shown, template, versions
+from interlingua.report.framed import Framed
+from interlingua.report.page import shown
 from interlingua.report.rows import distinct, printable
 from interlingua.report.tables import BROWSED, CONCEPTS, CONFIG, SCORES, SWEEPS, harmless, pandas, whole
 from interlingua.report.theme import Figure, Rows, alt, themed
@@ -302,36 +299,25 @@ def _title(tables: ConceptTables, what: str) -> dict[str, Any]:
 
 def publish_concepts(tables: ConceptTables, folder: Path, *, formats: Sequence[str] = ("svg", "png")) -> Path:
     """The figures and the page of a run into its folder; where the page is."""
-    drawn = figures(tables)
-    if formats:
-        save(drawn, folder / "figures", formats)
-    place = folder / BROWSED
-    whole(place, page(tables, drawn).encode())
-    return place
+    return framed(tables).publish(folder / BROWSED, formats)
 
 
-def page(tables: ConceptTables, drawn: Mapping[str, Figure]) -> str:
-    """The whole page; nothing in it asks for a network."""
-    script = "(() => {\n'use strict';\n" + template("concepts.js") + "\n})();"
+def framed(tables: ConceptTables) -> Framed:
+    """The page."""
     config = tables.config
     models = " and ".join(map(str, config.get("models", [])))
-    cards = "".join(
-        f'<div class="finding"><h3 dir="auto">{shown(heading)}</h3><p dir="auto">{shown(sentence)}</p></div>'
-        for heading, sentence in told(tables)
+    return Framed(
+        name="concepts",
+        brand="Interlingua concepts",
+        title=f"{models}, {', '.join(map(str, config['languages']))}",
+        over="Over layers",
+        told=told(tables),
+        figures=figures(tables),
+        data=_browsed(tables),
+        table=_table(tables),
+        methods=methods(tables),
+        config=config,
     )
-    parts = {
-        "policy": policy(script),
-        "title": shown(f"{models}, {', '.join(map(str, config['languages']))}"),
-        "css": template("page.css"),
-        "summary": f'<div class="findings">{cards}</div>',
-        "charts": "".join(f"<figure>{picture(chart)}</figure>" for chart in drawn.values()),
-        "data": as_json(_browsed(tables)),
-        "table": _table(tables),
-        "methods": shown(methods(tables)),
-        "versions": versions(config),
-        "script": script,
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template("concepts.html"))
 
 
 def _browsed(tables: ConceptTables) -> dict[str, Any]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlingua.errors import FormatError, InputError
-from interlingua.report.embed import as_json
-from interlingua.report.figures import drawing, save
-from interlingua.report.page import policy, shown, template, versions
+from interlingua.report.framed import Framed
+from interlingua.report.page import shown
 from interlingua.report.rows import distinct, printable
 from interlingua.report.tables import CONFIG, MAPPED, NEIGHBOURS, SCORES, harmless, pandas, whole
 from interlingua.report.theme import Figure, Rows, alt, themed
@@ -231,51 +228,26 @@ def figures(tables: MapTables) -> dict[str, Figure]:
 
 def publish_map(tables: MapTables, folder: Path, *, formats: Sequence[str] = ("svg", "png")) -> Path:
     """The figures and the page of a map into its folder; where the page is."""
-    drawn = figures(tables)
-    if formats:
-        save(drawn, folder / "figures", formats)
-    place = folder / MAPPED
-    whole(place, page(tables, drawn).encode())
-    return place
+    return framed(tables).publish(folder / MAPPED, formats)
 
 
-def page(tables: MapTables, drawn: Mapping[str, Figure]) -> str:
-    """The whole page; nothing in it asks for a network."""
-    script = "(() => {\n'use strict';\n" + template("mapping.js") + "\n})();"
+def framed(tables: MapTables) -> Framed:
+    """The page."""
     config = tables.config
     langs = " – ".join(map(str, config.get("languages", [])))
     models = " and ".join(map(str, config.get("models", [])))
-    cards = "".join(
-        f'<div class="finding"><h3 dir="auto">{shown(heading)}</h3><p dir="auto">{shown(sentence)}</p></div>'
-        for heading, sentence in told(tables)
+    return Framed(
+        name="mapping",
+        brand="Interlingua map",
+        title=f"{models}, {langs}",
+        over="Over layers, and over pairs",
+        told=told(tables),
+        figures=figures(tables),
+        data=_browsed(tables),
+        table=_table(tables),
+        methods=methods(tables),
+        config=config,
     )
-    charts = "".join(f"<figure>{picture(chart)}</figure>" for chart in drawn.values())
-    parts = {
-        "policy": policy(script),
-        "title": shown(f"{models}, {langs}"),
-        "css": template("page.css"),
-        "summary": f'<div class="findings">{cards}</div>',
-        "charts": charts,
-        "browser": "" if len(tables.neighbours) else "hidden",
-        "data": as_json(_browsed(tables)),
-        "table": _table(tables),
-        "methods": shown(methods(tables)),
-        "versions": versions(config),
-        "script": script,
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template("mapping.html"))
-
-
-def picture(chart: Figure) -> str:
-    """A chart in both looks; the page's theme shows one of them."""
-    title = chart.to_dict().get("title", {})
-    text = shown(str(title.get("text", "chart")) if isinstance(title, Mapping) else str(title))
-    found = []
-    for look in ("light", "dark"):
-        svg = drawing(themed(chart, dark=look == "dark"))
-        code = base64.b64encode(svg.encode()).decode()
-        found.append(f'<img class="{look}" alt="{text}" src="data:image/svg+xml;base64,{code}">')
-    return "".join(found)
 
 
 def _browsed(tables: MapTables) -> dict[str, Any]:

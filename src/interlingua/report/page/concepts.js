@@ -1,16 +1,4 @@
-// The theme, and the browser of concepts: a word, the concept it is in, its partner in the other language, its fate by layer.
-
-const $ = (id) => document.getElementById(id);
-const data = JSON.parse($('data').textContent);
-window.interlingua = { ready: Promise.resolve() };
-
-const setTheme = (theme) => {
-  document.documentElement.dataset.theme = theme;
-  $('theme').setAttribute('aria-pressed', String(theme === 'dark'));
-  $('theme').textContent = theme === 'dark' ? 'Light' : 'Dark';
-};
-setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
-$('theme').addEventListener('click', () => setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));
+// The browser of concepts: a word, the concept it is in, its partner in the other language, its fate by layer.
 
 if (data.found) {
   const [ID, KIND, VALUE, TYPES, OVERLAPS, WORDS, COUNTS, LANGS, PARTNERS, SAID, NAME, TAG] = Array(12).keys();

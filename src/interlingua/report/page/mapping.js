@@ -1,16 +1,4 @@
-// The theme, and the browser of words: a query, its nearest words in the other language, the right ones marked.
-
-const $ = (id) => document.getElementById(id);
-const data = JSON.parse($('data').textContent);
-window.interlingua = { ready: Promise.resolve() };
-
-const setTheme = (theme) => {
-  document.documentElement.dataset.theme = theme;
-  $('theme').setAttribute('aria-pressed', String(theme === 'dark'));
-  $('theme').textContent = theme === 'dark' ? 'Light' : 'Dark';
-};
-setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
-$('theme').addEventListener('click', () => setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));
+// The browser of words: a query, its nearest words in the other language, the right ones marked.
 
 if (data.found) {
   const option = (value) => { const made = document.createElement('option'); made.value = value; made.textContent = value; return made; };
@@ -59,4 +47,4 @@ if (data.found) {
   $('another').addEventListener('click', another);
   ways();
   another();
-}
+} else $('browser').hidden = true;
