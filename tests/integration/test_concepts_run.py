@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import tiny
-import torch
 
 import interlingua as il
 from interlingua.analyses.concepts import Inquiry, find_concepts, spread
@@ -22,15 +21,7 @@ QUICK = ("--langs", "en,de", "--rows", 120, "--k", 12, "--layers", "0,2", "--tru
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models")
-    for name, seed in (("a", 0), ("b", 1)):
-        network = tiny.network("bert")
-        with torch.no_grad():
-            for weight in network.parameters():
-                weight.add_(0.05 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(seed)))
-        network.save_pretrained(folder / name)
-        tiny.tokenizer().save_pretrained(folder / name)
-    return [str(folder / name) for name in "ab"]
+    return tiny.two_models(tmp_path_factory.mktemp("models"))
 
 
 @pytest.fixture(scope="module")
@@ -129,13 +120,13 @@ def test_a_lexicon_of_ones_own(here, models, everyday, tmp_path):
     ("options", "says"),
     [
         (("--k", 100_000), "100000 concepts of"),
-        (("--layers", "0,99"), "there is no layer 99"),
+        (("--layers", "0,99"), "there is no layer 99: layers run from 0 (embeddings) to 3"),
         (("--layers", "last"), "'last' is no layer"),
         (("--langs", "en"), "say which languages"),
         (("--reading", "often"), "reading of the frequency filter"),
         (("--reading", "minimum", "--times", 999), "no word occurs 999 times"),
         (("--rules", "strict"), "rules of alignment"),
-        (("--languages-needed", "3"), "a number from 1 to 2, or all"),
+        (("--languages-needed", "3"), "1, 2 or all of a pair"),
         (("--threshold", "2"), "threshold"),
     ],
 )

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import tiny
-import torch
 
 import interlingua as il
 from interlingua.analyses.mapping import Plan, map_contexts, map_sentences, map_words
@@ -22,16 +21,7 @@ QUICK = ("--rows", 120, "--no-baseline", "--formats", "none", "--truncate")
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """Two networks with other weights."""
-    folder = tmp_path_factory.mktemp("models")
-    for name, seed in (("a", 0), ("b", 1)):
-        network = tiny.network("bert")
-        with torch.no_grad():
-            for weight in network.parameters():
-                weight.add_(0.05 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(seed)))
-        network.save_pretrained(folder / name)
-        tiny.tokenizer().save_pretrained(folder / name)
-    return [str(folder / name) for name in "ab"]
+    return tiny.two_models(tmp_path_factory.mktemp("models"))
 
 
 def test_words_between_two_models(here, models, tmp_path):

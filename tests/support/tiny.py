@@ -58,6 +58,18 @@ def network(name, size=400):
     return hf.AutoModel.from_config(FAMILIES[name][0](size)).eval()
 
 
+def two_models(folder):
+    """Folders of two small encoders with other weights and one tokenizer."""
+    for name, seed in (("a", 0), ("b", 1)):
+        made = network("bert")
+        with torch.no_grad():
+            for weight in made.parameters():
+                weight.add_(0.05 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(seed)))
+        made.save_pretrained(folder / name)
+        tokenizer().save_pretrained(folder / name)
+    return [str(folder / name) for name in "ab"]
+
+
 # Sentences in fourteen scripts, as words; with emoji of several code points, combining marks and mixed scripts.
 SCRIPTS = {
     "Latin": ["Don't", "touch", "the", "naïve", "façade", "!"],

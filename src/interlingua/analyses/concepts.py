@@ -11,19 +11,19 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from interlingua.analyses.survey import made_with, same_run
-from interlingua.concepts.align import RULES, Rules, calign, links
-from interlingua.concepts.discover import READINGS, Concepts, K, concept_rows, mentions, silhouette, stability
-from interlingua.concepts.kmeans import kmeans
+from interlingua.concepts.align import RULES, Alignment, Rules, calign
+from interlingua.concepts.discover import READINGS, Concepts, K, concept_rows, discover, mentions, silhouette, stability
 from interlingua.concepts.label import Label, label, usual_tags
 from interlingua.concepts.lexicon import Lexicon, lexicon, write_moses
-from interlingua.concepts.overlap import colap
+from interlingua.concepts.listing import Partner, listed, partners
+from interlingua.concepts.overlap import ALL, Overlap, colap
 from interlingua.concepts.shares import share
 from interlingua.corpora.aligner import align
 from interlingua.errors import InputError, UnknownNameError
@@ -39,8 +39,8 @@ from interlingua.types.corpus import digest
 
 Array = np.ndarray[Any, Any]
 Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
-# Layers that are looked at where none is named; words and examples of a concept that are kept to be shown.
-LAYERS, SHOWN, EXAMPLES = 6, 30, 3
+# Layers that are looked at where none is named.
+LAYERS = 6
 SWEEPS: dict[str, tuple[Any, ...]] = {"match": (0.7, 0.8, 0.9), "best": (5, 10, 15, 20), "types": (3, 5, 8)}
 OVERLAPS = (0.2, 0.3, 0.4)
 STACKS = (("",), (ENCODER,), (DECODER,), (ENCODER, DECODER))
@@ -76,6 +76,8 @@ class Inquiry:
     def __post_init__(self) -> None:
         if self.reading not in READINGS:
             raise UnknownNameError("reading of the frequency filter", self.reading, READINGS)
+        if self.languages_needed not in (1, 2, ALL):
+            raise InputError(f"languages_needed is {self.languages_needed!r}: 1, 2 or all of a pair")
         if self.stacks not in STACKS:
             raise InputError(f"stacks are {' and '.join(self.stacks)}: name encoder, decoder, or both in this order")
 
@@ -163,10 +165,7 @@ class _Run:
     def look(self, space: str, name: str) -> None:
         """All layers of a model."""
         every = {stack: self._extracted(space, name, stack) for stack in self.how.stacks}
-        depth = min(reps.layers for reps in every.values())
-        layers = self.how.layers or spread(depth)
-        if wrong := [n for n in layers if not 0 <= n < depth]:
-            raise InputError(f"there is no layer {wrong[0]}: layers run from 0 (embeddings) to {depth - 1}")
+        layers = self.how.layers or spread(min(reps.layers for reps in every.values()))
         jobs = [(layer, stack) for layer in layers for stack in every]
         with self.stage(f"concepts of {shown(name)}{', random weights' if space == 'untrained' else ''}") as progress:
             for number, (layer, stack) in enumerate(jobs):
@@ -195,10 +194,13 @@ class _Run:
         (option,) = READINGS[self.how.reading]
         kept = {option: self.how.times, **({"seed": self.how.seed} if option == "keep" else {})}
         place = self.folder / REPRESENTATIONS / f"{_where(space, stack)}.zarr"
+        model = load_model(name, **how)
+        if wrong := [n for n in self.how.layers if n > model.layers.blocks]:
+            raise InputError(f"there is no layer {wrong[0]}: layers run from 0 (embeddings) to {model.layers.blocks}")
         told = f"extracting words{', ' + stack if stack else ''}{', random weights' if space == 'untrained' else ''}"
         with self.stage(told) as progress:
             options: dict[str, Any] = {**self.how.extraction, **kept}
-            found = extract(load_model(name, **how), self.corpus, level="word", out=place, progress=progress, **options)
+            found = extract(model, self.corpus, level="word", out=place, progress=progress, **options)
         return found
 
     def _across(self, every: Mapping[str, WordRepresentations], space: str, layer: int) -> dict[str, Any]:
@@ -213,7 +215,7 @@ class _Run:
             rows.append({**which, **self._calign(source, target, one, other)[1]})
         return {"scores": rows}
 
-    def _calign(self, source: Concepts, target: Concepts, one: str, other: str) -> tuple[Any, dict[str, Any]]:
+    def _calign(self, source: Concepts, target: Concepts, one: str, other: str) -> tuple[Alignment, dict[str, Any]]:
         """CALIGN, and its row."""
         got = calign(
             source, target, self.lexicons[one, other], self.how.rules, nulls=self.how.nulls, seed=self.how.seed
@@ -241,7 +243,7 @@ class _Run:
             rows += [{**which, "measure": name, "value": value, "n": n} for name, value in quality.items()]
             if len(group) == 1:
                 rows += [{**which, **row} for row in self._labelled(found)]
-        aligned = {}
+        aligned: dict[tuple[str, str], Alignment] = {}
         for one, other in self._directions():
             pair = made[Language.parse(one),], made[Language.parse(other),]
             known, which = self.lexicons[one, other], {**here, "source": one, "target": other}
@@ -254,16 +256,15 @@ class _Run:
         for target in self.targets:
             mixed, which = made[self.source, target], {**here, "source": str(self.source), "target": str(target)}
             for measure, by in (("colap", "tokens"), ("colap_types", "types")):
-                over = colap(mixed, threshold=self.how.threshold, languages_needed=self.how.languages_needed, by=by,
-                             nulls=self.how.nulls, seed=self.how.seed)  # fmt: skip
+                over = self._colap(mixed, by=by, nulls=self.how.nulls, seed=self.how.seed)
                 rows.append({**which, "measure": measure, "value": over.value, "low": over.low, "high": over.high,
                              "null": over.null, "n": over.all, "all": over.all})  # fmt: skip
             for value in OVERLAPS:
-                number = colap(mixed, threshold=value, languages_needed=self.how.languages_needed).value
+                number = self._colap(mixed, threshold=value).value
                 swept.append({**which, "measure": "colap", "parameter": "threshold", "setting": value, "value": number})
         if middle and self.how.seeds and space != "untrained":
             swept += list(self._again(reps, at, layer, made, here))
-        listed = [] if space == "untrained" else self._listed(reps, here, made, aligned)
+        listed = [] if space == "untrained" else list(self._listed(reps, here, made, aligned))
         return {"scores": rows, "sweeps": swept, "concepts": listed}
 
     def _labels(self, found: Concepts) -> tuple[Label, ...]:
@@ -291,26 +292,20 @@ class _Run:
         self, reps: WordRepresentations, at: str, layer: int, group: tuple[Language, ...], k: int, seed: int
     ) -> tuple[Concepts, float]:
         """Concepts, kept as the cluster of every mention; and their mean silhouette."""
-        found = mentions(reps, *group, fold=self.how.fold)
-        if k > len(found):
-            raise InputError(
-                f"{k} concepts of {len(found):,} mentions of words in {' and '.join(map(str, group))}: give more text, "
-                "or take fewer concepts (--k)"
-            )
         place = self.folder / LABELS / f"{at}.{layer}.{'+'.join(map(str, group))}.{k}.{seed}.npz"
         if place.exists():
-            kept = np.load(place)
-            if len(kept["labels"]) == len(found):
-                return Concepts(found, kept["labels"], k, float(kept["inertia"])), float(kept["silhouette"])
-        rows = concept_rows(reps, layer, found.languages)
-        device = str(self.how.loading.get("device", ""))
-        clusters = kmeans(rows, k, seed=seed, restarts=self.how.restarts, device=device)
-        apart = silhouette(rows, clusters.labels, seed=seed)
-        partial = place.with_name(place.name + ".partial")
-        with partial.open("wb") as file:
-            np.savez(file, labels=clusters.labels, inertia=clusters.inertia, silhouette=apart)
-        partial.replace(place)
-        return Concepts(found, clusters.labels, k, clusters.inertia), apart
+            found = mentions(reps, *group, fold=self.how.fold)
+            with np.load(place) as kept:
+                if len(kept["labels"]) == len(found):
+                    return Concepts(found, kept["labels"], k, float(kept["inertia"])), float(kept["silhouette"])
+        how: dict[str, Any] = {"restarts": self.how.restarts, "fold": self.how.fold}
+        made = discover(reps, layer, *group, k=k, seed=seed, device=str(self.how.loading.get("device", "")), **how)
+        apart = silhouette(concept_rows(reps, layer, group), made.labels, seed=seed)
+        unfinished = place.with_name(place.name + ".partial")
+        with unfinished.open("wb") as file:
+            np.savez(file, labels=made.labels, inertia=made.inertia, silhouette=apart)
+        unfinished.replace(place)
+        return made, apart
 
     def _again(
         self,
@@ -343,51 +338,25 @@ class _Run:
         reps: WordRepresentations,
         here: Mapping[str, Any],
         made: Mapping[tuple[Language, ...], Concepts],
-        aligned: Mapping[tuple[str, str], Any],
-    ) -> list[dict[str, Any]]:
-        """Every concept with its words, its label, its partners and examples."""
+        aligned: Mapping[tuple[str, str], Alignment],
+    ) -> Iterator[dict[str, Any]]:
+        """Every concept, to be looked at; partners are of the first language that has some."""
         stack = f", {here['stack']}" if here["stack"] else ""
-        partners: dict[tuple[str, int], list[list[Any]]] = {}
+        found: dict[str, dict[int, list[Partner]]] = {}
         for (one, other), got in aligned.items():
             sides = made[Language.parse(one),], made[Language.parse(other),]
-            for mine, theirs, matched in got.pairs:
-                why = links(*sides, self.lexicons[one, other], mine, theirs, self.how.rules.best)
-                partner = [other + stack, theirs, round(matched, 3), list(islice(why, SHOWN))]
-                partners.setdefault((one, mine), []).append(partner)
-        found = []
+            more = partners(*sides, got, self.lexicons[one, other], self.how.rules.best, other + stack)
+            found[one] = {**more, **found.get(one, {})}
         for group, concepts in made.items():
-            langs = [str(lang) for lang in group]
-            name = "+".join(langs)
-            needed: dict[str, Any] = {"threshold": self.how.threshold, "languages_needed": self.how.languages_needed}
-            overlap = set(colap(concepts, **needed).concepts) if len(group) > 1 else set()
-            first = _first_rows(concepts)
-            for each in self._labels(concepts):
-                row = concepts.counts[each.concept]
-                top = row.indices[np.argsort(-row.data, kind="stable")[:SHOWN]]
-                kinds = concepts.mentions.type_language
-                found.append(
-                    {
-                        "space": here["space"],
-                        "layer": here["layer"],
-                        "group": name + stack,
-                        "concept": each.concept,
-                        "kind": each.kind,
-                        "value": each.value,
-                        "script": each.script,
-                        "tag": each.tag,
-                        "types": each.types,
-                        "mentions": int(row.sum()),
-                        "overlaps": each.concept in overlap,
-                        "words": [concepts.mentions.types[i] for i in top],
-                        "counts": [int(concepts.counts[each.concept, i]) for i in top],
-                        "languages": [langs[kinds[i]] for i in top],
-                        "partners": json.dumps(partners.get((name, each.concept), [])[:3]),
-                        "examples": json.dumps(
-                            [self._example(reps, concepts, i) for i in first.get(each.concept, ())[:EXAMPLES]]
-                        ),
-                    }
-                )
-        return found
+            name = "+".join(map(str, group))
+            overlap = self._colap(concepts).concepts if len(group) > 1 else ()
+            said = partial(self._example, reps, concepts)
+            for row in listed(concepts, self._labels(concepts), set(overlap), found.get(name, {}), said):
+                yield {"space": here["space"], "layer": here["layer"], "group": name + stack, **row}
+
+    def _colap(self, mixed: Concepts, **other: Any) -> Overlap:
+        how: dict[str, Any] = {"threshold": self.how.threshold, "languages_needed": self.how.languages_needed, **other}
+        return colap(mixed, **how)
 
     def _example(self, reps: WordRepresentations, concepts: Concepts, row: int) -> list[Any]:
         """A mention in its sentence: language, text, and where the word is in it."""
@@ -400,19 +369,6 @@ class _Run:
 def _where(space: str, *more: str | int) -> str:
     """The name of what belongs to a model, a stack, a layer; the stack of a model that has one is not named."""
     return ".".join(str(part) for part in (space, *more) if part != "")
-
-
-def _first_rows(concepts: Concepts) -> dict[int, list[int]]:
-    """A few mentions of every concept, of different types where it has some."""
-    found: dict[int, list[int]] = {}
-    seen: set[tuple[int, int]] = set()
-    both = zip(concepts.labels.tolist(), concepts.mentions.type_of.tolist(), strict=True)
-    for row, (concept, kind) in enumerate(both):
-        held = found.setdefault(concept, [])
-        if len(held) < EXAMPLES and (concept, kind) not in seen:
-            seen.add((concept, kind))
-            held.append(row)
-    return found
 
 
 def spread(layers: int) -> tuple[int, ...]:

@@ -140,7 +140,8 @@ def discover(
     found = mentions(reps, *langs, fold=fold)
     if k > len(found):
         raise InputError(
-            f"{k} concepts of {len(found):,} mentions of words: give more text, or take fewer concepts (--k)"
+            f"{k} concepts of {len(found):,} mentions of words in {' and '.join(map(str, found.languages))}: give more "
+            "text, or take fewer concepts (--k)"
         )
     rows = concept_rows(reps, layer, found.languages, memory=memory)
     clusters = kmeans(rows, k, seed=seed, restarts=restarts, device=device)
