@@ -62,15 +62,9 @@ $(VENV)/.docs: $(VENV)/.user pyproject.toml constraints.txt
 
 setup: $(VENV)/.dev
 
-# Two tiny networks of random weights: what a model looks like that knows no language at all.
-$(VENV)/demo-models: $(VENV)/.demo examples/demo_models.py
-	@$(BIN)/python examples/demo_models.py $@
-	@touch $@
-
-demo: $(VENV)/.demo $(VENV)/demo-models
+demo: $(VENV)/.demo
 	@$(BIN)/interlingua data show everyday --langs en,fr,ru,zh,ar --rows 3
-	@$(BIN)/interlingua compare $(VENV)/demo-models/random-a $(VENV)/demo-models/random-b \
-	  --corpus everyday --langs en,fr,de,es,ru,zh,ar,bg,et,tr --measures all --out demo --title "Two networks that have learnt nothing"
+	@$(BIN)/interlingua demo
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto --cov --cov-report=term $(PYTEST_ARGS)

@@ -28,8 +28,8 @@ queries = x[: asked.queries]
 
 
 def bare(pairs):
-    """The products alone: each block is made, and one number of it kept."""
-    kept = [(a[i : i + BLOCK] @ b.T)[0, 0] for a, b in pairs for i in range(0, len(a), BLOCK)]
+    """The products alone: each block is made, and one number of it kept (a copy: a view would keep the block)."""
+    kept = [(a[i : i + BLOCK] @ b.T)[0, 0] + 0 for a, b in pairs for i in range(0, len(a), BLOCK)]
     return float(sum(kept))
 
 

@@ -1,10 +1,13 @@
 """Write the model of a training run as the one that ships: the stock architecture, in bfloat16, with its tokenizer.
 
+Its configuration asks for float32, which every processor can compute in.
+
     python studies/model/ship.py RUN/model
 
 `src/interlingua/assets/model/README.md`, the model's card, is written by hand.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -18,7 +21,13 @@ from interlingua.models.export import to_stock
 trained, place = sys.argv[1], assets() / "model"
 network = to_stock(transformers.AutoModelForMaskedLM.from_pretrained(trained)).to(torch.bfloat16)
 network.save_pretrained(place)
-words = transformers.AutoTokenizer.from_pretrained(trained)
-words.save_pretrained(place)
+transformers.AutoTokenizer.from_pretrained(trained).save_pretrained(place)
+for name, indent in (("config.json", 2), ("tokenizer.json", None)):
+    facts = json.loads((place / name).read_text("utf-8"))
+    if name == "config.json":
+        facts["dtype"] = "float32"
+    text = json.dumps(facts, ensure_ascii=False, indent=indent, separators=None if indent else (",", ":"))
+    (place / name).write_text(text + "\n", "utf-8")
 for file in sorted(Path(place).iterdir()):
+    file.chmod(0o644)
     print(f"{file.name}: {file.stat().st_size / 1e6:.2f} MB")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlingua.cli.data import Json, Langs, Split, tags
+from interlingua.cli.data import Corpus, Json, Langs, Split, tags
 from interlingua.cli.extract import blueprints, models_of, needs_models, plan
+from interlingua.corpora.places import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,9 +25,10 @@ DEFAULT = "anc,linear_cka,debiased_cka,matching"
 
 def compare(
     models: Annotated[
-        list[str], typer.Argument(help="Hub ids or folders; or en=bert-en,fr=bert-fr.", metavar="MODEL...")
-    ],
-    corpus: Annotated[str, typer.Option("--corpus", help="A data set (see: interlingua data ls) or your own files.")],
+        list[str] | None,
+        typer.Argument(help="Hub ids or folders, or en=bert-en,fr=bert-fr; else the built-in one.", metavar="MODEL..."),
+    ] = None,
+    corpus: Corpus = "everyday",
     out: Annotated[Path | None, typer.Option("--out", help="The folder of results, new or of the same run.")] = None,
     langs: Langs = "",
     split: Split = "",
@@ -78,6 +80,7 @@ def compare(
 
     if as_published:
         paper(as_published)
+    models = models or [BUILT_IN]
     names, poolings = _measures(measures), _poolings(pooling)
     text = _text(corpus, langs, split, rows, source, leave_out)
     if dry_run:

@@ -10,6 +10,7 @@ import typer
 
 from interlingua.cli.data import Json, Langs, Split, tags
 from interlingua.cli.extract import needs_models
+from interlingua.corpora.places import BUILT_IN
 
 if TYPE_CHECKING:
     from interlingua.concepts.ask import Asker
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def concepts(
-    model: Annotated[str, typer.Argument(help="A Hub id or a folder.")],
+    model: Annotated[str, typer.Argument(help="A Hub id or a folder.")] = BUILT_IN,
     corpus: Annotated[str, typer.Option("--corpus", help="Parallel text: a data set or your own files.")] = "everyday",
     langs: Langs = "",
     split: Split = "",

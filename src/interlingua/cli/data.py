@@ -22,6 +22,7 @@ Example: interlingua data show everyday --langs en,fr"""
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Corpus = Annotated[str, typer.Option("--corpus", help="A data set (see: interlingua data ls) or your own files.")]
 Langs = Annotated[str, typer.Option("--langs", help="Language tags, separated by commas: en,fr,zh-Hant.")]
 Split = Annotated[str, typer.Option("--split", help="train, dev, test, or what the data set has.")]
 

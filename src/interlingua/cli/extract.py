@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlingua.cli.data import Json, Langs, Split, human, tags
+from interlingua.cli.data import Corpus, Json, Langs, Split, human, tags
+from interlingua.corpora.places import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 
 def extract(
-    model: Annotated[str, typer.Argument(help="A Hub id, a folder, or one for each language: en=bert-en,fr=bert-fr.")],
-    corpus: Annotated[str, typer.Option("--corpus", help="A data set (see: interlingua data ls) or your own files.")],
+    model: Annotated[
+        str, typer.Argument(help="A Hub id, a folder, or one for each language: en=bert-en,fr=bert-fr.")
+    ] = BUILT_IN,
+    corpus: Corpus = "everyday",
     out: Annotated[Path | None, typer.Option("--out", help="The store to write, or to go on with.")] = None,
     langs: Langs = "",
     split: Split = "",

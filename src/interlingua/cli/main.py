@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from interlingua import __version__
-from interlingua.cli import compare, concepts, data, doctor, explain, extract, map, pretrain, report
+from interlingua.cli import compare, concepts, data, demo, doctor, explain, extract, map, pretrain, report
 from interlingua.errors import InterlinguaError
 
 HELP = """Is there a common language inside a multilingual language model?
@@ -25,6 +25,7 @@ Example: interlingua compare xlm-roberta-base --corpus everyday --langs en,fr,zh
 app = typer.Typer(
     help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
+app.command("demo")(demo.demo)
 app.add_typer(data.app, name="data")
 app.command("compare")(compare.compare)
 app.command("report")(report.report)

@@ -10,6 +10,7 @@ import typer
 
 from interlingua.cli.data import Json, Langs, tags
 from interlingua.cli.extract import needs_models
+from interlingua.corpora.places import BUILT_IN
 
 if TYPE_CHECKING:
     from interlingua.analyses.mapping import Plan
@@ -22,9 +23,9 @@ LEVELS = ("word", "context", "sentence")
 
 def map_(
     models: Annotated[
-        list[str],
-        typer.Argument(help="One model, or that of the first language and that of the second.", metavar="MODEL..."),
-    ],
+        list[str] | None,
+        typer.Argument(help="One (or the built-in), or that of the first language and the second.", metavar="MODEL..."),
+    ] = None,
     langs: Langs = "",
     level: Annotated[str, typer.Option(help="word, context (words in context) or sentence.")] = "word",
     corpus: Annotated[str, typer.Option(help="Text: of any kind for words, parallel for the others.")] = "everyday",
@@ -71,6 +72,7 @@ def map_(
     if len(spoken) != 2:
         raise InputError("say which two languages with --langs, such as --langs en,fr")
     _fitting(level, test=test, aligner=aligner, static=static, dictionary=dictionary)
+    models = models or [BUILT_IN]
     if len(models) > 2:
         raise InputError(f"{len(models)} models: a map is inside one, or from one to another")
     needs_models()

@@ -13,12 +13,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from interlingua.corpora.places import BUILT_IN, assets
 from interlingua.errors import DataNotFoundError, InputError, InterlinguaError, MissingExtraError
 from interlingua.languages import Language
 from interlingua.models.codes import has_codes
@@ -227,7 +229,7 @@ def load_model(
     trust_remote_code: bool = False,
     trust_pickle: bool = False,
 ) -> Model:
-    """Load a checkpoint from a folder or the Hub.
+    """Load a checkpoint from a folder or the Hub; `built-in` is the one that ships with the package.
 
     `dtype` is float32 unless asked otherwise, whatever the checkpoint was saved in. `random` keeps the architecture and
     the tokenizer and draws all weights anew from `seed`: the baseline for what a network does without training.
@@ -237,7 +239,7 @@ def load_model(
     if stack not in ("", ENCODER, DECODER):
         raise InputError(f"stack {stack!r} is neither encoder nor decoder")
     transformers = _transformers()
-    place = _place(name)
+    place = place_of(name)
     source: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if revision:
         source["revision"] = revision
@@ -281,6 +283,8 @@ def shown(place: str) -> str:
     if not Path(place).is_dir():
         return place
     folder = Path(place).resolve()
+    if folder == (assets() / "model").resolve():
+        return BUILT_IN
     of_run = folder.name in ("model", "best") and (folder.parent / "log.jsonl").exists()
     return f"{folder.parent.name}/{folder.name}" if of_run else folder.name
 
@@ -297,29 +301,33 @@ def blueprint(name: str | Path, *, stack: str = "", revision: str = "", trust_re
     Nothing is run, so whether a norm follows the last block is not known of it.
     """
     transformers = _transformers()
-    _place(name)
+    place = place_of(name)
     source = {"trust_remote_code": trust_remote_code, **({"revision": revision} if revision else {})}
     try:
-        config = transformers.AutoConfig.from_pretrained(str(name), **source)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(name), **source)
+        config = transformers.AutoConfig.from_pretrained(place, **source)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place, **source)
         with torch.device("meta"):
             network = transformers.AutoModel.from_config(config, trust_remote_code=trust_remote_code)
     except BROKEN as error:
-        raise explained(str(name), error) from error
+        raise explained(place, error) from error
     chosen = stack or ENCODER
-    own = _tokenizers(transformers, Path(name))
-    model = Model(str(name), network, tokenizer, chosen, LayerMap(0, 0, final_norm=False), tokenizers=own)
+    own = _tokenizers(transformers, Path(place))
+    model = Model(shown(place), network, tokenizer, chosen, LayerMap(0, 0, final_norm=False), tokenizers=own)
     blocks = len(blocks_of(model.part))
     return replace(model, layers=LayerMap(blocks, config.get_text_config().hidden_size, final_norm=False))
 
 
-def _place(name: str | Path) -> str:
-    """The name, if it can be that of a model: a folder that is there with its tokenizer, or a Hub id."""
+def place_of(name: str | Path) -> str:
+    """Where a model is, if this can be the name of one: a folder that is there with its tokenizer, or a Hub id."""
+    if str(name) == BUILT_IN:
+        return str(assets() / "model")
     place, folder = str(name), Path(name)
     if folder.is_dir() and not any(any(folder.glob(pattern)) for pattern in TOKENIZERS):
         if (folder / "model").is_dir():
             raise DataNotFoundError(f"{place} cannot be loaded: did you mean {folder / 'model'}?")
         raise DataNotFoundError(f"{place} cannot be loaded: it holds no tokenizer; save the model's own there")
+    if not folder.exists() and get_close_matches(place.lower(), [BUILT_IN], cutoff=0.85):
+        raise InputError(f"unknown model {place!r}: did you mean {BUILT_IN}?")
     if not folder.exists() and (isinstance(name, Path) or place.startswith((".", "/", "~")) or place.count("/") > 1):
         raise DataNotFoundError(f"{place} cannot be loaded: there is no such folder")
     return place

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from interlingua import __version__
+from interlingua.corpora.places import BUILT_IN, assets
 from interlingua.errors import InputError, MissingExtraError
 from interlingua.folders import claimed
 from interlingua.models import architecture
@@ -111,17 +112,18 @@ def _start(config: Config) -> tuple[Any, Reading | None]:
         return None, None
     import transformers
 
-    if Path(config.init).is_file():
-        raise InputError(f"init: {config.init} is a file: name the folder of a model, or a model of the Hub")
+    place = str(assets() / "model") if config.init == BUILT_IN else config.init
+    if Path(place).is_file():
+        raise InputError(f"init: {place} is a file: name the folder of a model, or a model of the Hub")
     named = {"mlm": "AutoModelForMaskedLM", "clm": "AutoModelForCausalLM", "span": "AutoModelForSeq2SeqLM"}
     auto = getattr(transformers, named[config.objective])
     try:
-        network = auto.from_pretrained(config.init, dtype=torch.float32)
-        if Path(config.init, "tokenizers", "vocabulary.json").exists():
-            return network, Own(open_vocabulary(config.init))
-        return network, Borrowed(transformers.AutoTokenizer.from_pretrained(config.init))
+        network = auto.from_pretrained(place, dtype=torch.float32)
+        if Path(place, "tokenizers", "vocabulary.json").exists():
+            return network, Own(open_vocabulary(place))
+        return network, Borrowed(transformers.AutoTokenizer.from_pretrained(place))
     except (OSError, ValueError, TypeError) as error:
-        inside = Path(config.init, "model")
+        inside = Path(place, "model")
         hint = f" (did you mean {inside}?)" if inside.is_dir() else ""
         raise InputError(f"init: {config.init} cannot be loaded{hint}: {' '.join(str(error).split())[:300]}") from error
 
