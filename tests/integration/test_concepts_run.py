@@ -12,7 +12,8 @@ import pytest
 import tiny
 
 import interlingua as il
-from interlingua.analyses.concepts import Inquiry, find_concepts, spread
+from interlingua.analyses.concept_run import Inquiry, spread
+from interlingua.analyses.concepts import find_concepts
 from interlingua.errors import InterlinguaError
 from interlingua.report.concepts import figures, read_concept_tables, told
 

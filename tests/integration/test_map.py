@@ -9,7 +9,8 @@ import pytest
 import tiny
 
 import interlingua as il
-from interlingua.analyses.mapping import Plan, map_contexts, map_sentences, map_words
+from interlingua.analyses.map_run import Plan
+from interlingua.analyses.mapping import map_contexts, map_sentences, map_words
 from interlingua.corpora.loading import dictionaries
 from interlingua.errors import InterlinguaError
 from interlingua.mapping import open_alignment

@@ -72,7 +72,8 @@ def concepts(
     if out is None:
         raise InputError("say where to write with --out FOLDER")
     needs_models()
-    from interlingua.analyses.concepts import Inquiry, find_concepts
+    from interlingua.analyses.concept_run import Inquiry
+    from interlingua.analyses.concepts import find_concepts
     from interlingua.cli.compare import formats_of
     from interlingua.cli.progress import bar
     from interlingua.concepts import align

@@ -10,6 +10,9 @@ import typer
 from interlingua.cli.compare import compare
 from interlingua.cli.data import Json
 
+# Relatives of English first.
+LANGS = "en,fr,de,es,ru,bg,et,tr,zh,ar"
+
 
 def demo(
     out: Annotated[Path, typer.Option("--out", help="The folder of results, new or of the same run.")] = Path("demo"),
@@ -21,4 +24,10 @@ def demo(
     """
     if not as_json:
         typer.echo("the built-in model (8 layers x 256) reads 440 everyday sentences in ten languages", err=True)
-    compare(out=out, remove_mean=True, title="Is there a common language inside? The built-in model", as_json=as_json)
+    compare(
+        out=out,
+        langs=LANGS,
+        remove_mean=True,
+        title="Is there a common language inside? The built-in model",
+        as_json=as_json,
+    )

@@ -13,7 +13,7 @@ from interlingua.cli.extract import needs_models
 from interlingua.corpora.places import BUILT_IN
 
 if TYPE_CHECKING:
-    from interlingua.analyses.mapping import Plan
+    from interlingua.analyses.map_run import Plan
     from interlingua.languages import Language
     from interlingua.report.mapped import MapTables
     from interlingua.types import ParallelCorpus, TextCorpus
@@ -76,7 +76,7 @@ def map_(
     if len(models) > 2:
         raise InputError(f"{len(models)} models: a map is inside one, or from one to another")
     needs_models()
-    from interlingua.analyses.mapping import Plan
+    from interlingua.analyses.map_run import Plan
     from interlingua.cli.compare import formats_of
     from interlingua.cli.progress import bar
     from interlingua.report.mapped import publish_map
