@@ -83,12 +83,18 @@ def test_verbs_take_it_where_none_is_given(tmp_path):
     run = CliRunner().invoke(app, ["extract", "--langs", "en,et", "--out", str(tmp_path / "reps.zarr"), "--json"])
     assert run.exit_code == 0, run.output
     assert len(il.open_store(tmp_path / "reps.zarr")["et", 8]) == 440
-    out = tmp_path / "compared"
-    few = ["--langs", "en,fr", "-n", "60", "--formats", "none", "--out", str(out)]
-    run = CliRunner().invoke(app, ["compare", *few])
+    few = ["--langs", "en,fr", "--formats", "none", "--min-count", "1", "--no-baseline", "--out", str(tmp_path / "map")]
+    run = CliRunner().invoke(app, ["map", *few])
     assert run.exit_code == 0, run.output
-    assert "built-in" in run.output
-    assert (out / "report.html").exists()
+    assert json.loads((tmp_path / "map" / "config.json").read_text())["models"] == ["built-in"]
+
+
+def test_the_demo_writes_a_report(tmp_path):
+    run = CliRunner().invoke(app, ["demo", "-n", "40", "--formats", "none", "--out", str(tmp_path / "demo")])
+    assert run.exit_code == 0, run.output
+    assert all(f"en-{lang}" in run.output for lang in LANGUAGES[1:])
+    assert "in brackets an untrained network's" in run.output
+    assert "The built-in model" in (tmp_path / "demo" / "report.html").read_text("utf-8")
 
 
 def test_the_card_names_all_it_was_trained_on():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlingua.cli.data import Corpus, Json, Langs, Split, tags
+from interlingua.cli.data import Corpus, Formats, Json, Langs, Rows, Split, tags
 from interlingua.cli.extract import blueprints, models_of, needs_models, plan
 from interlingua.corpora.places import BUILT_IN
 
@@ -32,7 +32,7 @@ def compare(
     out: Annotated[Path | None, typer.Option("--out", help="The folder of results, new or of the same run.")] = None,
     langs: Langs = "",
     split: Split = "",
-    rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows of the corpus.", min=0)] = 0,
+    rows: Rows = 0,
     source: Annotated[str, typer.Option(help="Compare with this one (English); all: every pair.")] = "",
     measures: Annotated[str, typer.Option(help="Names, or all. See: interlingua explain.")] = DEFAULT,
     pooling: Annotated[
@@ -59,7 +59,7 @@ def compare(
     adapter: Annotated[str, typer.Option(help="A folder or Hub id of a PEFT adapter.")] = "",
     trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help="Run the repository's code.")] = False,
     trust_pickle: Annotated[bool, typer.Option("--trust-pickle", help="Unpickle weights in full.")] = False,
-    formats: Annotated[str, typer.Option(help="Figures as svg, png, pdf; none for no files.")] = "svg,png",
+    formats: Formats = "svg,png",
     title: Annotated[str, typer.Option(help="Of the report.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace another run in the folder.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what extraction would cost.")] = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlingua.cli.data import Json, Langs, Split, tags
+from interlingua.cli.data import Formats, Json, Langs, Rows, Split, tags
 from interlingua.cli.extract import needs_models
 from interlingua.corpora.places import BUILT_IN
 
@@ -24,7 +24,7 @@ def concepts(
     corpus: Annotated[str, typer.Option("--corpus", help="Parallel text: a data set or your own files.")] = "everyday",
     langs: Langs = "",
     split: Split = "",
-    rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows of the corpus.", min=0)] = 0,
+    rows: Rows = 0,
     out: Annotated[Path | None, typer.Option("--out", help="The folder of results, new or of the same run.")] = None,
     compare: Annotated[str, typer.Option("--compare", help="A second model beside it, such as a tuned one.")] = "",
     layers: Annotated[str, typer.Option(help="Which, separated by commas; by default six of them.")] = "",
@@ -55,7 +55,7 @@ def concepts(
     stack: Annotated[str, typer.Option(help="encoder, decoder or both, of a model that has two.")] = "",
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; by default cuda where there is one.")] = "",
     dtype: Annotated[str, typer.Option(help="The network's: float32, bfloat16 or float16.")] = "float32",
-    formats: Annotated[str, typer.Option(help="Figures as svg, png, pdf; none for no files.")] = "svg,png",
+    formats: Formats = "svg,png",
     force: Annotated[bool, typer.Option("--force", help="Replace another run in the folder.")] = False,
     as_json: Json = False,
 ) -> None:

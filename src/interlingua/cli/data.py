@@ -23,7 +23,9 @@ app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Corpus = Annotated[str, typer.Option("--corpus", help="A data set (see: interlingua data ls) or your own files.")]
+Formats = Annotated[str, typer.Option(help="Figures as svg, png, pdf; none for no files.")]
 Langs = Annotated[str, typer.Option("--langs", help="Language tags, separated by commas: en,fr,zh-Hant.")]
+Rows = Annotated[int, typer.Option("--rows", "-n", help="Only the first rows of the corpus.", min=0)]
 Split = Annotated[str, typer.Option("--split", help="train, dev, test, or what the data set has.")]
 
 

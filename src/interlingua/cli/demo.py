@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from interlingua.cli.compare import compare
-from interlingua.cli.data import Json
+from interlingua.cli.data import Formats, Json, Rows
 
 # Relatives of English first.
 LANGS = "en,fr,de,es,ru,bg,et,tr,zh,ar"
@@ -16,6 +16,8 @@ LANGS = "en,fr,de,es,ru,bg,et,tr,zh,ar"
 
 def demo(
     out: Annotated[Path, typer.Option("--out", help="The folder of results, new or of the same run.")] = Path("demo"),
+    rows: Rows = 0,
+    formats: Formats = "svg,png",
     as_json: Json = False,
 ) -> None:
     """See something real, offline: ten languages inside a small model, layer by layer, beside an untrained network.
@@ -23,7 +25,8 @@ def demo(
     Example: interlingua demo
     """
     if not as_json:
-        typer.echo("the built-in model (8 layers x 256) reads 440 everyday sentences in ten languages", err=True)
+        many = min(rows or 440, 440)
+        typer.echo(f"the built-in model (8 layers x 256) reads {many} everyday sentences in ten languages", err=True)
     compare(
         out=out,
         langs=LANGS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlingua.cli.data import Corpus, Json, Langs, Split, human, tags
+from interlingua.cli.data import Corpus, Json, Langs, Rows, Split, human, tags
 from interlingua.corpora.places import BUILT_IN
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def extract(
     out: Annotated[Path | None, typer.Option("--out", help="The store to write, or to go on with.")] = None,
     langs: Langs = "",
     split: Split = "",
-    rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows of the corpus.", min=0)] = 0,
+    rows: Rows = 0,
     level: Annotated[
         str, typer.Option(help="sentence, word, type (mean over contexts) or table (embeddings).")
     ] = "sentence",

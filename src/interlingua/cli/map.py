@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlingua.cli.data import Json, Langs, tags
+from interlingua.cli.data import Formats, Json, Langs, Rows, tags
 from interlingua.cli.extract import needs_models
 from interlingua.corpora.places import BUILT_IN
 
@@ -31,7 +31,7 @@ def map_(
     corpus: Annotated[str, typer.Option(help="Text: of any kind for words, parallel for the others.")] = "everyday",
     test: Annotated[str, typer.Option(help="Sentences: parallel text to judge by. Words: a second dictionary.")] = "",
     dictionary: Annotated[str, typer.Option(help="Words: a data set or a file.")] = "everyday-words",
-    rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows of the corpus.", min=0)] = 0,
+    rows: Rows = 0,
     out: Annotated[Path | None, typer.Option("--out", help="The folder of results, new or of the same run.")] = None,
     ways: Annotated[
         str, typer.Option(help="identity, shift, normalised, rotation, refined, ridge, least_squares.")
@@ -52,7 +52,7 @@ def map_(
     stack: Annotated[str, typer.Option(help="encoder or decoder, of a model that has both.")] = "",
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; by default cuda where there is one.")] = "",
     dtype: Annotated[str, typer.Option(help="The network's: float32, bfloat16 or float16.")] = "float32",
-    formats: Annotated[str, typer.Option(help="Figures as svg, png, pdf; none for no files.")] = "svg,png",
+    formats: Formats = "svg,png",
     force: Annotated[bool, typer.Option("--force", help="Replace another run in the folder.")] = False,
     as_json: Json = False,
 ) -> None:

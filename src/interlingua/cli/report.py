@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlingua.cli.compare import formats_of, show
-from interlingua.cli.data import Json
+from interlingua.cli.data import Formats, Json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ PairOf = Annotated[str, typer.Option("--pair", help="Two languages: en,fr. By de
 def report(
     folders: Folders,
     out: Annotated[Path | None, typer.Option("--out", help="Where to write; by default the folder itself.")] = None,
-    formats: Annotated[str, typer.Option(help="Figures as svg, png, pdf; none for no files.")] = "svg,png",
+    formats: Formats = "svg,png",
     title: Annotated[str, typer.Option(help="Of the report.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace another run or report there.")] = False,
     as_json: Json = False,
