@@ -22,6 +22,7 @@ EXTRAS = {
     "align": ("eflomal", "word alignment with eflomal or fast_align"),
     "map": ("gensim", "static vectors of words, beside those of models"),
     "concepts": ("scikit-learn", "clusters of words in context"),
+    "transfer": ("ufal.chu_liu_edmonds", "tuning models on tasks, and trees"),
     "compare": ("scipy", "intervals and comparisons"),
     "zstd": ("zstandard", "text compressed with zstd (.zst)"),
 }

@@ -1,0 +1,101 @@
+"""One tuned model in every language given: scores, gaps, intervals."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from interlingua.errors import InputError
+from interlingua.transfer.finetune import Part, Tuned
+from interlingua.transfer.network import counted
+from interlingua.transfer.task import Array, Task, known
+
+DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a task is done in one language.
+
+    `gap`: this score less the source's (so higher is better; 0 for the source itself). `low` and `high`: 95 % of what
+    sentences drawn again give. `unknown`: the share of tokens without a name; `lost`: words without a token; `new`:
+    classes that training never showed, and which cannot be right.
+    """
+
+    language: str
+    name: str
+    metric: str
+    value: float
+    low: float
+    high: float
+    gap: float
+    sentences: int
+    unknown: float
+    lost: int
+    new: tuple[str, ...]
+    also: tuple[tuple[str, float], ...]
+    counts: Array
+
+
+def evaluate(tuned: Tuned, records: Iterable[Any], source: str, *, seed: int = 0) -> tuple[Score, ...]:
+    """Scores of records, one a language; the source's own must be among them, for gaps are from it."""
+    found = [_score(tuned, record, seed) for record in records]
+    own = [score for score in found if score.language == source]
+    if len(own) != 1:
+        raise InputError(
+            f"{len(own)} of the evaluated sets are in {source}, the source: one is needed, gaps are from it"
+        )
+    return tuple(replace(score, gap=score.value - own[0].value) for score in found)
+
+
+def _score(tuned: Tuned, record: Any, seed: int) -> Score:
+    task, part = tuned.task, Part.of(tuned.network.model, tuned.task, record)
+    new = known(tuned.labels, part.gold, task, record.name)
+    counts = counted(task, part.gold, tuned.network.answers(part.encoded))
+    value, *more = task.score(counts.sum(0)).tolist()
+    low, high = bootstrap(task, counts, seed=seed)
+    return Score(
+        language=str(part.encoded.language),
+        name=record.name,
+        metric=task.metric,
+        value=value,
+        low=low,
+        high=high,
+        gap=0.0,
+        sentences=len(counts),
+        unknown=part.encoded.unknown,
+        lost=part.encoded.words_lost,
+        new=new,
+        also=tuple(zip(task.also, more, strict=True)),
+        counts=counts,
+    )
+
+
+def bootstrap(task: Task[Any, Any], counts: Array, *, seed: int = 0, draws: int = DRAWS) -> tuple[float, float]:
+    """95 % of the scores of as many sentences drawn again with replacement."""
+    rng = np.random.default_rng(seed)
+    n = len(counts)
+    often = rng.multinomial(n, np.full(n, 1 / n), size=draws)
+    low, high = np.quantile(task.score(often @ counts)[:, 0], [0.025, 0.975])
+    return float(low), float(high)
+
+
+def most_frequent(task: Task[Any, Any], train: Sequence[Any], record: Any) -> float:
+    """The score of giving every word the tag it had most often in training; to words not seen there, the commonest."""
+    if not task.words or not hasattr(record, "tags"):
+        raise InputError(f"{task.name} has no tags: only words with tags have a most frequent one")
+    by_word: dict[str, Counter[str]] = defaultdict(Counter)
+    overall: Counter[str] = Counter()
+    for each in train:
+        for words, tags in zip(each.words, task.gold(each), strict=True):
+            overall.update(tags)
+            for word, tag in zip(words, tags, strict=True):
+                by_word[word][tag] += 1
+    usual = overall.most_common(1)[0][0]
+    best = {word: tags.most_common(1)[0][0] for word, tags in by_word.items()}
+    answers = [tuple(best.get(word, usual) for word in words) for words in record.words]
+    return float(task.score(counted(task, task.gold(record), answers).sum(0))[0])

@@ -1,0 +1,303 @@
+"""Tune a model on a task in one language or several, and keep the best epoch by a development set of the source.
+
+A folder holds a checkpoint an epoch while it is tuned (a killed run goes on from the last), and then `model/` (the
+tuned network with its tokenizer, which every verb of the tool takes), `head.safetensors` and `tuned.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from interlingua.errors import DataNotFoundError, InputError, MissingExtraError
+from interlingua.models import Model, load_model
+from interlingua.models.layers import blocks_of
+from interlingua.models.load import seeded
+from interlingua.transfer.encode import Encoded
+from interlingua.transfer.network import TaskNetwork, counted
+from interlingua.transfer.task import Labels, Task, known
+from interlingua.transfer.tasks import task as task_named
+
+FACTS, HEAD, MODEL, STEPS = "tuned.json", "head.safetensors", "model", "steps"
+EMBEDDINGS = 0
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """How a model is tuned. `rate` 0: 5e-5 for networks 768 wide, more for narrower ones; `head_rate` 0: the same.
+
+    `frozen`: layers that stay as they are, 0 being the embeddings. Parts of a language's own are frozen unless
+    `tune_own` is said. `patience`: stop after so many epochs without a better score, 0 for never.
+    """
+
+    epochs: int = 10
+    batch: int = 32
+    rate: float = 0.0
+    head_rate: float = 0.0
+    warmup: float = 0.1
+    schedule: str = "linear"
+    weight_decay: float = 0.01
+    dropout: float = 0.1
+    frozen: tuple[int, ...] = ()
+    tune_own: bool = False
+    patience: int = 0
+    bf16: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or self.batch < 1:
+            raise InputError(f"{self.epochs} epochs in batches of {self.batch}: at least 1 of each is needed")
+        if self.schedule not in ("linear", "constant", "cosine"):
+            raise InputError(f"schedule {self.schedule!r} is none of linear, constant, cosine")
+
+    def rates(self, width: int) -> tuple[float, float]:
+        """Of the network and of the head."""
+        rate = self.rate or 5e-5 * max(1.0, 768 / width) ** 1.5
+        return rate, self.head_rate or rate
+
+
+@dataclass(frozen=True)
+class Part:
+    """Sentences to learn from or to be judged by, as a model reads them."""
+
+    encoded: Encoded
+    gold: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, model: Model, task: Task[Any, Any], record: Any) -> Part:
+        """From a record."""
+        if not len(record):
+            raise InputError(f"{record.name} has no rows")
+        return cls(task.encode(model, record), task.gold(record))
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A tuned network, and the score it was chosen by."""
+
+    network: TaskNetwork
+    labels: Labels
+    development: float
+    epoch: int
+
+    @property
+    def task(self) -> Task[Any, Any]:
+        """What it was tuned for."""
+        return self.network.task
+
+
+def tune(
+    model: Model,
+    task: Task[Any, Any],
+    train: Sequence[Any],
+    development: Sequence[Any],
+    out: str | Path,
+    how: Tuning | None = None,
+    *,
+    progress: Progress = lambda _done, _total: None,
+) -> Tuned:
+    """Tune on records (one a language), choose the epoch by others; what was done in the folder is not done again.
+
+    The model given is changed. Its layers may have been drawn anew before (`reinitialise`).
+    """
+    asked, folder = how or Tuning(), Path(out)
+    if (folder / FACTS).exists():
+        return open_tuned(folder, device=str(model.device))
+    parts = [Part.of(model, task, record) for record in train]
+    judged = [Part.of(model, task, record) for record in development]
+    labels = task.labels([answer for part in parts for answer in part.gold])
+    for part, record in zip(judged, development, strict=True):
+        known(labels, part.gold, task, record.name)
+    if len(parts) > 1 and getattr(model.network.config, "separate", False):
+        raise InputError(f"{model.name} has parts for each language: tune it on one language at a time")
+    with seeded(asked.seed):
+        network = TaskNetwork(model, task, labels, asked.dropout)
+    network.language = model.of(parts[0].encoded.language).language
+    freeze(model, asked)
+    network.to(model.device)
+    trainer = _trainer(network, parts, judged, folder, asked, progress)
+    begun = sorted((folder / STEPS).glob("checkpoint-*"), key=lambda place: int(place.name.rpartition("-")[2]))
+    trainer.train(resume_from_checkpoint=str(begun[-1]) if begun else None)
+    score, epoch = float(trainer.state.best_metric or 0.0), _best_epoch(trainer)
+    found = Tuned(network, labels, score, epoch)
+    save_tuned(found, folder, asked)
+    shutil.rmtree(folder / STEPS, ignore_errors=True)
+    return found
+
+
+def freeze(model: Model, how: Tuning) -> None:
+    """Leave layers as they are: those that are named, and parts of a language's own."""
+    model.network.requires_grad_(requires_grad=True)
+    blocks = blocks_of(model.part)
+    if wrong := [n for n in how.frozen if not 0 <= n <= len(blocks)]:
+        raise InputError(f"there is no layer {wrong[0]}: layers run from 0 (embeddings) to {len(blocks)}")
+    inside = {id(parameter) for parameter in blocks.parameters()}
+    for number in how.frozen:
+        if number == EMBEDDINGS:
+            before = [p for name, p in model.part.named_parameters() if id(p) not in inside and "emb" in name.lower()]
+            for parameter in before:
+                parameter.requires_grad = False
+        else:
+            blocks[number - 1].requires_grad_(requires_grad=False)
+    if not how.tune_own and getattr(model.network.config, "separate", False):
+        for parameter in _own(model.network):
+            parameter.requires_grad = False
+
+
+def _own(network: Any) -> list[torch.nn.Parameter]:
+    """Parameters that belong to one language: those under a name that is a language of the network."""
+    languages = set(network.config.languages)
+    return [p for name, p in network.named_parameters() if languages & set(name.split("."))]
+
+
+def _trainer(
+    network: TaskNetwork, parts: Sequence[Part], judged: Sequence[Part], folder: Path, how: Tuning, progress: Progress
+) -> Any:
+    try:
+        import accelerate  # noqa: F401
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError("accelerate", "transfer", "tuning") from error
+    where = [(p, row) for p, part in enumerate(parts) for row in range(len(part.encoded))]
+    pad, task, labels = network.model.tokenizer.pad_token_id, network.task, network.labels
+
+    def collate(rows: Sequence[int]) -> dict[str, torch.Tensor]:
+        chosen = [where[i] for i in rows]
+        made = _joined([(parts[p].encoded, row) for p, row in chosen], pad)
+        lost = [parts[p].encoded.lost[row] if parts[p].encoded.lost else np.zeros(0, bool) for p, row in chosen]
+        return made | task.targets([parts[p].gold[row] for p, row in chosen], lost, labels)
+
+    def development() -> float:
+        counts = np.concatenate(
+            [counted(task, part.gold, network.answers(part.encoded)) for part in judged or parts]
+        ).sum(0)
+        return float(task.score(counts)[0])
+
+    class Trainer(transformers.Trainer):
+        """Judges by the task's own score, and has two rates."""
+
+        def evaluate(self, *_args: Any, **_kwargs: Any) -> dict[str, float]:
+            metrics = {"eval_score": development(), "epoch": float(self.state.epoch or 0)}
+            self.log(dict(metrics))
+            self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+            return metrics
+
+        def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+            if self.optimizer is None:
+                self.optimizer = torch.optim.AdamW(_groups(network, how))
+            return self.optimizer
+
+    class Told(transformers.TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            progress(state.global_step, state.max_steps)
+
+    callbacks: list[transformers.TrainerCallback] = [Told()]
+    if how.patience:
+        callbacks.append(transformers.EarlyStoppingCallback(early_stopping_patience=how.patience))
+    arguments = transformers.TrainingArguments(
+        output_dir=str(folder / STEPS),
+        num_train_epochs=how.epochs,
+        per_device_train_batch_size=how.batch,
+        learning_rate=how.rates(network.model.layers.width)[0],
+        lr_scheduler_type=how.schedule,
+        warmup_steps=how.warmup,
+        max_grad_norm=1.0,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        save_total_limit=2,
+        load_best_model_at_end=True,
+        metric_for_best_model="score",
+        greater_is_better=True,
+        logging_strategy="epoch",
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        seed=how.seed,
+        data_seed=how.seed,
+        bf16=how.bf16,
+        use_cpu=network.model.device.type == "cpu",
+        dataloader_pin_memory=False,
+    )
+    made = Trainer(
+        model=network,
+        args=arguments,
+        train_dataset=list(range(len(where))),
+        eval_dataset=[0],
+        data_collator=collate,
+        callbacks=callbacks,
+    )
+    made.remove_callback(transformers.PrinterCallback)
+    return made
+
+
+def _joined(chosen: Sequence[tuple[Encoded, int]], pad: int | None) -> dict[str, torch.Tensor]:
+    """One batch of sentences of several languages."""
+    single = [encoded.batch([row], pad) for encoded, row in chosen]
+    filling = {"input_ids": 0 if pad is None else pad, "attention_mask": 0, "token_type_ids": 0, "firsts": -1}
+    return {
+        name: torch.nn.utils.rnn.pad_sequence([each[name][0] for each in single], True, filling[name])
+        for name in single[0]
+    }
+
+
+def _groups(network: TaskNetwork, how: Tuning) -> list[dict[str, Any]]:
+    """Network and head, each with and without weight decay (none on biases, norms and other vectors)."""
+    rate, head_rate = how.rates(network.model.layers.width)
+    groups = []
+    for part, speed in ((network.network, rate), (network.head, head_rate)):
+        learnt = [p for p in part.parameters() if p.requires_grad]
+        for decayed in (True, False):
+            chosen = [p for p in learnt if (p.ndim > 1) is decayed]
+            if chosen:
+                groups.append({"params": chosen, "lr": speed, "weight_decay": how.weight_decay * decayed})
+    return groups
+
+
+def _best_epoch(trainer: Any) -> int:
+    best = trainer.state.best_metric
+    scores = [row for row in trainer.state.log_history if row.get("eval_score") == best]
+    return math.ceil(float(scores[0]["epoch"])) if scores else 0
+
+
+def save_tuned(tuned: Tuned, folder: Path, how: Tuning) -> None:
+    """Write a tuned network so that it can be opened again; the facts last, for they say that the rest is whole."""
+    from safetensors.torch import save_model
+
+    model = tuned.network.model
+    model.network.save_pretrained(folder / MODEL)
+    model.tokenizer.save_pretrained(folder / MODEL)
+    save_model(tuned.network.head, str(folder / HEAD))
+    facts = {
+        "task": tuned.task.name,
+        "labels": list(tuned.labels),
+        "development": tuned.development,
+        "epoch": tuned.epoch,
+        "stack": model.stack,
+        "tuning": asdict(how),
+    }
+    (folder / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def open_tuned(folder: str | Path, *, device: str = "") -> Tuned:
+    """A tuned network from its folder."""
+    from safetensors.torch import load_model as load_head
+
+    place = Path(folder)
+    if not (place / FACTS).exists():
+        raise DataNotFoundError(f"{place} holds no tuned model: {FACTS} is not there")
+    facts = json.loads((place / FACTS).read_text(encoding="utf-8"))
+    model = load_model(place / MODEL, stack=facts["stack"], device=device)
+    labels = tuple(facts["labels"])
+    network = TaskNetwork(model, task_named(facts["task"]), labels, facts["tuning"]["dropout"])
+    load_head(network.head, str(place / HEAD))
+    network.to(model.device).eval()
+    return Tuned(network, labels, facts["development"], facts["epoch"])

@@ -1,0 +1,44 @@
+"""What tasks that give every word a tag have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from interlingua.models import Model
+from interlingua.transfer.encode import Encoded, encode_words, padded
+from interlingua.transfer.heads import Linear
+from interlingua.transfer.task import IGNORED, Array, Labels, Task, numbers
+from interlingua.types import TaggedCorpus, Words
+
+
+class Tagging(Task[TaggedCorpus, Words]):
+    """A linear layer over the first token of every word."""
+
+    def labels(self, gold: Sequence[Words]) -> Labels:
+        """All tags."""
+        return tuple(sorted({tag for row in gold for tag in row}))
+
+    def encode(self, model: Model, record: TaggedCorpus) -> Encoded:
+        """Words in their sentences."""
+        return encode_words(model, record)
+
+    def head(self, width: int, labels: Labels, dropout: float) -> torch.nn.Module:
+        """A linear layer."""
+        return Linear(width, len(labels), dropout)
+
+    def targets(self, answers: Sequence[Words], lost: Sequence[Array], labels: Labels) -> dict[str, torch.Tensor]:
+        """Tags as numbers."""
+        rows = [numbers(row, gone, labels) for row, gone in zip(answers, lost, strict=True)]
+        return {"tags": padded(rows, IGNORED)}
+
+    def loss(self, scores: torch.Tensor, targets: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Cross-entropy a word."""
+        tags = targets["tags"]
+        return torch.nn.functional.cross_entropy(scores.flatten(0, 1), tags.flatten(), ignore_index=IGNORED)
+
+    def decode(self, scores: torch.Tensor, lengths: Sequence[int], labels: Labels) -> list[Words]:
+        """The best tag of every word."""
+        best = scores.argmax(-1).tolist()
+        return [tuple(labels[i] for i in row[:n]) for row, n in zip(best, lengths, strict=True)]

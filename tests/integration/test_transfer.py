@@ -1,0 +1,180 @@
+"""Tuning: small sets are learnt by heart, a killed run goes on, a tuned model is opened again, layers are drawn anew."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+import interlingua as il
+from interlingua.errors import InputError
+from interlingua.models.layers import blocks_of
+from interlingua.transfer.ablate import chosen, reinitialise
+from interlingua.transfer.evaluate import evaluate
+from interlingua.transfer.finetune import FACTS, STEPS, Part, Tuning, freeze, open_tuned, tune
+from interlingua.transfer.network import TaskNetwork, counted
+from interlingua.transfer.tasks import task
+from support import tiny
+
+QUICK = Tuning(epochs=40, batch=4, rate=5e-3, schedule="constant", dropout=0.0, warmup=0.0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("models")
+    return tiny.two_models(place)[0]
+
+
+@pytest.fixture
+def model(folder):
+    return il.load_model(folder)
+
+
+def score(tuned, record):
+    part = Part.of(tuned.network.model, tuned.task, record)
+    return float(tuned.task.score(counted(tuned.task, part.gold, tuned.network.answers(part.encoded)).sum(0))[0])
+
+
+def records(name):
+    if name == "pos":
+        return il.tagged("everyday-trees", "en")[:12]
+    if name == "parsing":
+        return il.treebank("everyday-trees", "en")[:8]
+    if name == "ner":
+        return il.tagged("everyday-ner", "en", split="train")[:12]
+    return il.labelled("everyday-nli", "en")[:12]
+
+
+@pytest.mark.parametrize("name", ["pos", "parsing", "ner", "nli"])
+def test_a_small_set_is_learnt_by_heart(name, model, tmp_path):
+    """All right in what it was tuned on: reader, head, loss, decoding and score fit each other."""
+    data = records(name)
+    tuned = tune(model, task(name), [data], [data], tmp_path, QUICK)
+    assert score(tuned, data) == 1.0
+    assert tuned.development == 1.0
+    again = open_tuned(tmp_path)
+    part = Part.of(again.network.model, again.task, data)
+    assert again.network.answers(part.encoded) == tuned.network.answers(part.encoded)
+    assert not (tmp_path / STEPS).exists()
+    # what was tuned is a model that any verb takes
+    assert il.load_model(tmp_path / "model").layers.blocks == 3
+
+
+def test_a_batch_answers_as_its_sentences_do(model):
+    data = il.treebank("everyday-trees", "en")[:10]
+    parsing = task("parsing")
+    part = Part.of(model, parsing, data)
+    torch.manual_seed(0)
+    network = TaskNetwork(model, parsing, parsing.labels(part.gold))
+    torch.nn.init.normal_(network.head.arcs)
+    torch.nn.init.normal_(network.head.relations)
+    together = network.answers(part.encoded)
+    alone = [network.answers(Part.of(model, parsing, data[i : i + 1]).encoded)[0] for i in range(len(data))]
+    assert together == alone
+
+
+def test_a_killed_run_goes_on(folder, tmp_path):
+    data, how = records("pos"), Tuning(epochs=4, batch=4, rate=1e-3, dropout=0.1)
+    whole = tune(il.load_model(folder), task("pos"), [data], [data], tmp_path / "whole", how)
+
+    class Killed(Exception):
+        pass
+
+    def kill(done, total):
+        if done == 8:
+            raise Killed
+
+    with pytest.raises(Killed):
+        tune(il.load_model(folder), task("pos"), [data], [data], tmp_path / "killed", how, progress=kill)
+    assert list((tmp_path / "killed" / STEPS).glob("checkpoint-*"))
+    assert not (tmp_path / "killed" / FACTS).exists()
+    seen = []
+    went_on = tune(
+        il.load_model(folder), task("pos"), [data], [data], tmp_path / "killed", how,
+        progress=lambda done, total: seen.append(done),
+    )  # fmt: skip
+    assert seen[0] > 3
+    for (name, a), b in zip(whole.network.named_parameters(), went_on.network.parameters(), strict=True):
+        torch.testing.assert_close(a, b, msg=name)
+
+
+def test_layers_drawn_anew_and_no_others(folder):
+    """Every matrix of the named blocks changed and has the initialiser's spread; everything else is bitwise the same."""
+    model = il.load_model(folder)
+    before = copy.deepcopy(model.network.state_dict())
+    names = {id(p): n for n, p in model.network.named_parameters()}
+    inside = {names[id(p)] for n in (1, 3) for p in blocks_of(model.part)[n - 1].parameters()}
+    reinitialise(model, [1, 3], seed=7)
+    after = model.network.state_dict()
+    for name, tensor in after.items():
+        if name not in inside:
+            assert torch.equal(tensor, before[name]), name
+        elif tensor.ndim == 2:
+            assert not torch.equal(tensor, before[name]), name
+            assert tensor.std() == pytest.approx(model.network.config.initializer_range, rel=0.25), name
+    again = reinitialise(il.load_model(folder), [1, 3], seed=7).network.state_dict()
+    assert all(torch.equal(again[name], tensor) for name, tensor in after.items())
+    with pytest.raises(InputError, match="from 1 to 3"):
+        reinitialise(model, [4])
+
+
+def test_which_blocks():
+    assert chosen("pairs", 5) == ((1, 2), (3, 4), (5,))
+    assert chosen("each", 3) == ((1,), (2,), (3,))
+    assert chosen("below", 3) == ((1,), (1, 2), (1, 2, 3))
+    assert chosen("1-2,5", 12) == ((1, 2), (5,))
+    for wrong in ("0-1", "13", "a", "2-1"):
+        with pytest.raises(InputError):
+            chosen(wrong, 12)
+
+
+def test_frozen_layers_stay(model, tmp_path):
+    before = copy.deepcopy(model.network.state_dict())
+    data = records("pos")
+    tune(model, task("pos"), [data], [data], tmp_path, Tuning(epochs=1, batch=4, rate=1e-2, frozen=(0, 1)))
+    changed = {name for name, t in model.network.state_dict().items() if not torch.equal(t, before[name])}
+    assert not [name for name in changed if "embeddings" in name or ".layer.0." in name]
+    assert [name for name in changed if ".layer.1." in name]
+    with pytest.raises(InputError, match="no layer 9"):
+        freeze(model, Tuning(frozen=(9,)))
+
+
+def test_scores_in_other_languages(model, tmp_path):
+    data = records("pos")
+    tuned = tune(model, task("pos"), [data], [data], tmp_path, QUICK)
+    scores = evaluate(tuned, [data, il.tagged("everyday-trees", "fr"), il.tagged("everyday-trees", "de")], "en")
+    assert [s.language for s in scores] == ["en", "fr", "de"]
+    assert scores[0].gap == 0
+    for each in scores:
+        assert each.low <= each.value <= each.high
+        assert each.gap == pytest.approx(each.value - 1.0)
+        assert each.counts.shape == (each.sentences, 2)
+    with pytest.raises(InputError, match="source"):
+        evaluate(tuned, [data], "fr")
+
+
+def test_what_does_not_fit_is_said(model, tmp_path):
+    data = records("pos")
+    names = il.tagged("everyday-ner", "en", split="train")
+    with pytest.raises(InputError, match="parts of speech"):
+        tune(model, task("pos"), [names], [names], tmp_path)
+    other = type(data)(**{**vars(data), "tags": tuple(tuple("X" + t for t in row) for row in data.tags)})
+    with pytest.raises(InputError, match="annotated alike"):
+        tune(model, task("pos"), [data], [other], tmp_path)
+    with pytest.raises(InputError, match="no rows"):
+        tune(model, task("pos"), [data[:0]], [data], tmp_path)
+
+
+def test_words_behind_the_limit_count(model, tmp_path):
+    """A sentence longer than the model takes is cut, and what is behind counts as asked and is reported."""
+    data = il.tagged("everyday-trees", "en")[:2]
+    long = type(data)(**{**vars(data), "words": (data.words[0] * 200,), "tags": (data.tags[0] * 200,), "ids": ("1",)})
+    part = Part.of(model, task("pos"), long)
+    assert part.encoded.tokens.lengths.max() <= model.limit
+    assert part.encoded.words_lost > 100
+    network = TaskNetwork(model, task("pos"), task("pos").labels(part.gold))
+    (answer,) = network.answers(part.encoded)
+    assert len(answer) == len(long.words[0])
+    targets = task("pos").targets(part.gold, part.encoded.lost, network.labels)["tags"]
+    assert int((targets >= 0).sum()) == len(long.words[0]) - part.encoded.words_lost
+    assert np.all(part.encoded.firsts[0][part.encoded.lost[0]] == 0)
