@@ -66,6 +66,12 @@ def test_a_model_beside_a_tuned_one(here, models, tmp_path):
     # what was lost is made again, from the clusters that are kept
     (out / "cache" / "base.2.json").unlink()
     assert here(*asked).stdout == done.stdout
+    # `report` draws it again from its tables
+    page = next(out.glob("*.html"))
+    drawn = page.read_bytes()
+    page.unlink()
+    assert here("report", out, "--formats", "none").stdout == done.stdout
+    assert page.read_bytes() == drawn
     refused = here("concepts", models[0], *QUICK, "--k", 13, "--out", out)
     assert refused.returncode == 2
     assert "holds another run" in refused.stderr

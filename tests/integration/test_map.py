@@ -88,6 +88,12 @@ def test_a_run_goes_on_where_it_stopped_and_another_is_refused(here, models, tmp
     (out / "scores.csv").unlink()
     assert here(*how).returncode == 0
     assert (out / "scores.csv").read_bytes() == first
+    page = (out / "map.html").read_bytes()
+    (out / "map.html").unlink()
+    assert here("report", out, "--formats", "none").returncode == 0
+    assert (out / "map.html").read_bytes() == page
+    elsewhere = here("report", out, "--out", tmp_path / "two")
+    assert (elsewhere.returncode, "in its own folder" in elsewhere.stderr) == (2, True)
     other = here(*how, "--by", "cosine")
     assert other.returncode == 2
     assert 'by was ["csls"] and is ["cosine"]' in other.stderr

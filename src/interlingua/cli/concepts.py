@@ -111,7 +111,7 @@ def concepts(
         tables = _named(tables, asker, out)
     with bar("writing the report"):
         place = publish_concepts(tables, out, formats=figures)
-    _show(tables, place, as_json=as_json)
+    show_concepts(tables, place, as_json=as_json)
 
 
 def _named(tables: ConceptTables, asker: Asker, out: Path) -> ConceptTables:
@@ -195,7 +195,8 @@ def _tags(name: str, text: ParallelCorpus) -> dict[str, TaggedCorpus]:
     return found
 
 
-def _show(tables: ConceptTables, place: Path, *, as_json: bool) -> None:
+def show_concepts(tables: ConceptTables, place: Path, *, as_json: bool) -> None:
+    """Scores by layer and what they say, on the terminal or as JSON."""
     from interlingua.cli.terminal import visible
     from interlingua.report.concepts import SPACES, told
 

@@ -97,7 +97,7 @@ def map_(
     tables = _map(level, models, (spoken[0], spoken[1]), corpus, test, dictionary, rows, aligner, out, plan, force)
     with bar("writing the report"):
         place = publish_map(tables, out, formats=figures)
-    _show(tables, place, as_json=as_json)
+    show_map(tables, place, as_json=as_json)
 
 
 def _fitting(level: str, *, test: str, aligner: str, static: bool, dictionary: str) -> None:
@@ -193,7 +193,8 @@ def _numbers(text: str) -> tuple[int, ...]:
     return found
 
 
-def _show(tables: MapTables, place: Path, *, as_json: bool) -> None:
+def show_map(tables: MapTables, place: Path, *, as_json: bool) -> None:
+    """Scores by layer and what they say, on the terminal or as JSON."""
     from interlingua.cli.terminal import visible
     from interlingua.report.mapped import full, told
 

@@ -34,17 +34,23 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Replace another run or report there.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Draw the figures and write the report of a run again, or one report of several runs over the same sentences.
+    """Draw the figures and write the report of a run again, or one report of several comparisons of the same sentences.
 
     Example: interlingua report results-a results-b --out both
     """
     from interlingua.errors import InputError
     from interlingua.folders import claimed
     from interlingua.report.publish import publish
-    from interlingua.report.tables import DETAILS, merge, read
+    from interlingua.report.tables import DETAILS, kind_of, merge, read
 
     if len(folders) > 1 and out is None:
         raise InputError("say where the merged report goes with --out")
+    kinds = [kind_of(folder) for folder in folders]
+    if other := [kind for kind in kinds if kind]:
+        if len(folders) > 1 or out is not None:
+            raise InputError(f"a run of `interlingua {other[0]}` is drawn again alone and in its own folder")
+        _drawn_again(other[0], folders[0], formats_of(formats), as_json=as_json)
+        return
     tables = merge([read(folder) for folder in folders])
     for folder in folders:
         if not (folder / DETAILS).exists():
@@ -54,6 +60,23 @@ def report(
     with claimed(place):
         place = publish(tables, place, formats=figures, title=title, force=force)
     show(tables, place, as_json=as_json)
+
+
+def _drawn_again(kind: str, folder: Path, formats: tuple[str, ...], *, as_json: bool) -> None:
+    """The page of a run of `map` or `concepts`."""
+    from interlingua.cli.concepts import show_concepts
+    from interlingua.cli.map import show_map
+    from interlingua.folders import claimed
+    from interlingua.report.concepts import publish_concepts, read_concept_tables
+    from interlingua.report.mapped import publish_map, read_map
+
+    with claimed(folder):
+        if kind == "map":
+            mapped = read_map(folder)
+            show_map(mapped, publish_map(mapped, folder, formats=formats), as_json=as_json)
+        else:
+            found = read_concept_tables(folder)
+            show_concepts(found, publish_concepts(found, folder, formats=formats), as_json=as_json)
 
 
 def recommend(folders: Folders, as_json: Json = False) -> None:

@@ -18,6 +18,8 @@ from interlingua.report.theme import Figure, Rows, alt, themed
 if TYPE_CHECKING:
     import pandas as pd
 
+# What could not stand beside the models, and why.
+LEFT_OUT = "left-out.json"
 # Words to browse that a page carries: layers are left out, the middle ones first, where there are more.
 MOST = 30_000
 COLUMNS = (
@@ -64,6 +66,7 @@ def write_map(tables: MapTables, folder: Path) -> None:
     whole(folder / f"{SCORES}.csv", harmless(tables.scores).to_csv(index=False).encode())
     if len(tables.neighbours):
         whole(folder / NEIGHBOURS, tables.neighbours.to_parquet(index=False))
+    whole(folder / LEFT_OUT, json.dumps(tables.config.get("left_out", {}), ensure_ascii=False).encode())
 
 
 def read_map(folder: Path) -> MapTables:
@@ -76,11 +79,12 @@ def read_map(folder: Path) -> MapTables:
         scores = pd.read_parquet(folder / f"{SCORES}.parquet")
         near = folder / NEIGHBOURS
         found = pd.read_parquet(near) if near.exists() else pd.DataFrame(columns=list(FOUND))
+        without = json.loads((folder / LEFT_OUT).read_text(encoding="utf-8")) if (folder / LEFT_OUT).exists() else {}
     except (OSError, ValueError) as error:
         raise FormatError(folder, None, f"it cannot be read ({error}): run the map again") from error
     if lacking := [c for c in COLUMNS if c not in scores]:
         raise FormatError(folder / f"{SCORES}.parquet", None, f"it has no column {lacking[0]!r}: run the map again")
-    return MapTables(scores, found, {k: v for k, v in config.items() if k != "schema"})
+    return MapTables(scores, found, {**{k: v for k, v in config.items() if k != "schema"}, "left_out": without})
 
 
 def full(tables: MapTables) -> pd.DataFrame:

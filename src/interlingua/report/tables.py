@@ -154,11 +154,21 @@ def unlike(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return [key for key in plain if key not in MAY_DIFFER and before.get(key) != plain[key]]
 
 
+def kind_of(folder: Path) -> str:
+    """Which verb wrote a folder, where that was not `compare`: map or concepts."""
+    try:
+        found = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get("kind", "")
+    except (OSError, ValueError, AttributeError):
+        return ""
+    return found if found in ("map", "concepts") else ""
+
+
 def read(folder: Path) -> Tables:
     """The tables of a folder of results; those of an older schema are brought up to date."""
     pd = pandas()
     if not (folder / CONFIG).exists() or not (folder / f"{RESULTS}.parquet").exists():
-        raise InputError(f"{folder} holds no results: it has no {CONFIG} or no {RESULTS}.parquet")
+        wrote = f" (`interlingua {kind}` wrote it, not `compare`)" if (kind := kind_of(folder)) else ""
+        raise InputError(f"{folder} holds no results: it has no {CONFIG} or no {RESULTS}.parquet{wrote}")
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         found = config.pop("schema")
