@@ -2,10 +2,12 @@
 
     python studies/model/collect.py OUT      # INTERLINGUA_DATA names the folder of data sets
 
-Writes `OUT/tests.txt`, every sentence of the test sets (for the setting `without`), and `OUT/dev/en-xx.tsv`, parallel
-text of other sources to choose settings by: questions of XQuAD, captions of Multi30k, and the sentences of XL-WA.
+Writes `OUT/tests.txt.xz`, every sentence of the test sets (for the setting `without`), and `OUT/dev/en-xx.tsv`,
+parallel text of other sources to choose settings by: questions of XQuAD, captions of Multi30k,
+and the sentences of XL-WA.
 """
 
+import lzma
 import sys
 from pathlib import Path
 
@@ -54,4 +56,5 @@ for lang in LANGS:
     never.update(line for row in rows for line in row)
     (out / "dev" / f"en-{lang}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in [("en", lang), *rows]), "utf-8")
     print(f"development en-{lang}: {len(rows):,} rows")
-(out / "tests.txt").write_text("".join(f"{line}\n" for line in sorted(never) if line), "utf-8")
+with lzma.open(out / "tests.txt.xz", "wt", encoding="utf-8") as file:
+    file.writelines(f"{line}\n" for line in sorted(never) if line)

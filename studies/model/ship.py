@@ -22,12 +22,10 @@ trained, place = sys.argv[1], assets() / "model"
 network = to_stock(transformers.AutoModelForMaskedLM.from_pretrained(trained)).to(torch.bfloat16)
 network.save_pretrained(place)
 transformers.AutoTokenizer.from_pretrained(trained).save_pretrained(place)
-for name, indent in (("config.json", 2), ("tokenizer.json", None)):
-    facts = json.loads((place / name).read_text("utf-8"))
-    if name == "config.json":
-        facts["dtype"] = "float32"
-    text = json.dumps(facts, ensure_ascii=False, indent=indent, separators=None if indent else (",", ":"))
-    (place / name).write_text(text + "\n", "utf-8")
+config = json.loads((place / "config.json").read_text("utf-8")) | {"dtype": "float32"}
+(place / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+words = json.loads((place / "tokenizer.json").read_text("utf-8"))
+(place / "tokenizer.json").write_text(json.dumps(words, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
 for file in sorted(Path(place).iterdir()):
     file.chmod(0o644)
     print(f"{file.name}: {file.stat().st_size / 1e6:.2f} MB")

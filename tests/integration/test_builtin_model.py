@@ -1,11 +1,13 @@
 """The model that ships: stock format, small, knows its alphabets, finds translations, and is what verbs take by default."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import transformers
@@ -93,13 +95,22 @@ def test_the_demo_writes_a_report(tmp_path):
     run = CliRunner().invoke(app, ["demo", "-n", "40", "--formats", "none", "--out", str(tmp_path / "demo")])
     assert run.exit_code == 0, run.output
     assert all(f"en-{lang}" in run.output for lang in LANGUAGES[1:])
+    assert set(pd.read_csv(tmp_path / "demo" / "results.csv")["n"]) == {40}
+    assert not (tmp_path / "demo" / "figures").exists()
     assert "in brackets an untrained network's" in run.output
     assert "The built-in model" in (tmp_path / "demo" / "report.html").read_text("utf-8")
 
 
 def test_the_card_names_all_it_was_trained_on():
     card = (PLACE / "README.md").read_text("utf-8")
-    config = yaml.safe_load(Path("studies/model/model.yaml").read_text("utf-8"))
+    repository = Path(__file__).parent.parent.parent
+    config = yaml.safe_load((repository / "studies" / "model" / "model.yaml").read_text("utf-8"))
     named = {name for part in ("text", "parallel") for names in config[part].values() for name in names}
     assert not [name for name in named if f"`{name}`" not in card]
-    assert "NTREX" in card
+    # the card and the log tell the same numbers
+    log = (repository / "studies" / "LOG.md").read_text("utf-8")
+    (best,) = re.findall(r"^\| \*\*layer 6, the best\*\* \|(.*)\|$", card, re.MULTILINE)
+    by_language = zip(["fr", "de", "es", "ru", "bg", "et", "zh", "tr", "ar"], best.split("|"), strict=True)
+    for lang, value in by_language:
+        (row,) = re.findall(rf"^\| {lang} \|(?:.*\|){{11}}$", log, re.MULTILINE)
+        assert row.split("|")[8].strip() == value.strip(), lang

@@ -15,9 +15,7 @@ from interlingua.extract import extract
 from interlingua.extract.words import Sentence
 from interlingua.languages import Language
 from interlingua.mapping.alignment import Alignment, save_alignment
-from interlingua.mapping.levels import (
-    Score,
-)
+from interlingua.mapping.levels import Score
 from interlingua.models.load import Model, PerLanguage, load_model
 from interlingua.report.mapped import MapTables, write_map
 from interlingua.report.tables import ALIGNMENTS, CACHE, REPRESENTATIONS, whole

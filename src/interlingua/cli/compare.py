@@ -285,7 +285,7 @@ def _pairs(found: Sequence[Verdict]) -> None:
         return
     typer.echo(
         "null: shuffled pairs; random: an untrained network at that layer; found: sentences whose nearest is their "
-        "translation, at the best layer."
+        "translation, at the best layer (weak: fewer than 30%, strong: 80% and more)."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,11 +68,13 @@ def concepts(
     """
     from dataclasses import replace
 
-    from interlingua.errors import InputError
+    from interlingua.errors import InputError, MissingExtraError
 
     if out is None:
         raise InputError("say where to write with --out FOLDER")
     needs_models()
+    if find_spec("sklearn") is None:
+        raise MissingExtraError("scikit-learn", "concepts", "clustering")
     from interlingua.analyses.concept_run import Inquiry
     from interlingua.analyses.concepts import find_concepts
     from interlingua.cli.compare import formats_of

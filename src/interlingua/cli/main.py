@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from interlingua import __version__
-from interlingua.cli import compare, concepts, data, demo, doctor, explain, extract, map, pretrain, report
+from interlingua.cli import compare, concepts, data, demo, doctor, explain, extract, map, pretrain, report, transfer
 from interlingua.errors import InterlinguaError
 
 HELP = """Is there a common language inside a multilingual language model?
@@ -36,6 +36,7 @@ app.command("explain")(explain.explain)
 app.command("extract")(extract.extract)
 app.command("map")(map.map_)
 app.command("concepts")(concepts.concepts)
+app.command("transfer")(transfer.transfer)
 app.command("pretrain")(pretrain.pretrain)
 app.command("doctor")(doctor.doctor)
 

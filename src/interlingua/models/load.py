@@ -283,7 +283,7 @@ def shown(place: str) -> str:
     if not Path(place).is_dir():
         return place
     folder = Path(place).resolve()
-    if folder == (assets() / "model").resolve():
+    if folder == Path(place_of(BUILT_IN)).resolve():
         return BUILT_IN
     of_run = folder.name in ("model", "best") and (folder.parent / "log.jsonl").exists()
     return f"{folder.parent.name}/{folder.name}" if of_run else folder.name

@@ -16,11 +16,10 @@ from typing import Any
 import torch
 
 from interlingua import __version__
-from interlingua.corpora.places import BUILT_IN, assets
 from interlingua.errors import InputError, MissingExtraError
 from interlingua.folders import claimed
 from interlingua.models import architecture
-from interlingua.models.load import seeded
+from interlingua.models.load import place_of, seeded
 from interlingua.pretrain.config import Config, read_config, write_config
 from interlingua.pretrain.log import Progress
 from interlingua.pretrain.prepare import is_prepared, prepare
@@ -112,9 +111,9 @@ def _start(config: Config) -> tuple[Any, Reading | None]:
         return None, None
     import transformers
 
-    place = str(assets() / "model") if config.init == BUILT_IN else config.init
-    if Path(place).is_file():
-        raise InputError(f"init: {place} is a file: name the folder of a model, or a model of the Hub")
+    if Path(config.init).is_file():
+        raise InputError(f"init: {config.init} is a file: name the folder of a model, or a model of the Hub")
+    place = place_of(config.init)
     named = {"mlm": "AutoModelForMaskedLM", "clm": "AutoModelForCausalLM", "span": "AutoModelForSeq2SeqLM"}
     auto = getattr(transformers, named[config.objective])
     try:

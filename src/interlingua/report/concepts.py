@@ -181,7 +181,8 @@ def _overlapping(tables: ConceptTables, rows: pd.DataFrame, source: str, target:
     return (
         f"{source} and {target} mix in {top['value']:.0%} of concepts at layer {int(top['layer'])}",
         f"95% interval {top['low']:.0%} to {top['high']:.0%}; {last['value']:.0%} at the last layer looked at. If "
-        f"words were mixed at random it would be {top['null']:.0%}.{''.join(beside)}",
+        f"words were mixed at random it would be {top['null']:.0%}: more is not better, for a network that tells words "
+        f"apart by nothing mixes them too.{''.join(beside)}",
     )
 
 

@@ -303,6 +303,7 @@ def cautions(tables: Tables) -> tuple[str, ...]:
             for measure, rows in missing.groupby("measure", sort=False)
         )
         found.append(f"Some values do not exist: {what}.")
+    found += _disagreements(tables)
     centred = _preparation(tables).get("remove_mean")
     for (model, pooling), rows in _groups(_own(tables.geometry), ("model", "pooling")):
         found += _geometry(label(tables, model, pooling), rows, centred=bool(centred))
@@ -315,6 +316,26 @@ def cautions(tables: Tables) -> tuple[str, ...]:
     if len(own) and not values["baseline"].astype(bool).any():
         found.append("No untrained network stands beside: names and numbers alone make some sentences similar.")
     return tuple(found)
+
+
+def _disagreements(tables: Tables) -> Iterator[str]:
+    """Similarity indexes that have another shape over layers than the one that verdicts go by."""
+    values, by = _own(interpretable(tables.values)), judge(tables)
+    for (model, pooling), rows in _groups(values, ("model", "pooling")):
+        shapes = {name: part.groupby("layer")["value"].mean() for name, part in _groups(rows, ("measure",))}
+        shapes = {name[0]: curve for name, curve in shapes.items() if name[0] not in RETRIEVAL}
+        if by not in shapes or shapes[by].idxmax() == shapes[by].index[0]:
+            continue
+        other = [
+            f"{NAMES.get(name, name)} is highest at the embeddings ({curve.iloc[0]:.2f}; last {curve.iloc[-1]:.2f})"
+            for name, curve in shapes.items()
+            if curve.idxmax() == curve.index[0] == 0 and curve.max() - curve.min() >= FLAT
+        ]
+        if other:
+            yield (
+                f"{label(tables, model, pooling)}: not all measures agree with {NAMES.get(by, by)}: "
+                f"{'; '.join(other)}. They ask other questions: see `interlingua explain`."
+            )
 
 
 def _preparation(tables: Tables) -> Mapping[str, Any]:

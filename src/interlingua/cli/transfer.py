@@ -1,0 +1,158 @@
+"""`interlingua transfer`: a model, a task and a language -> the tuned model's scores in other languages."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlingua.cli.data import Json, Langs, tags
+from interlingua.cli.extract import needs_models
+from interlingua.corpora.places import BUILT_IN
+
+if TYPE_CHECKING:
+    from interlingua.analyses.transfer import TransferTables
+
+
+def transfer(
+    model: Annotated[str, typer.Argument(help="A Hub id or a folder.")] = BUILT_IN,
+    task: Annotated[str, typer.Option("--task", help="pos, ner, parsing, nli or sentiment.")] = "",
+    train: Annotated[str, typer.Option("--train", help="What to tune on: panx, ud/en_ewt, or en=FILE.")] = "",
+    tests: Annotated[str, typer.Option("--eval", help="Where to judge, separated by commas: ud/fr_gsd,ru=FILE.")] = "",
+    langs: Langs = "",
+    rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows to tune on.", min=0)] = 0,
+    out: Annotated[Path | None, typer.Option("--out", help="The folder of results, new or of the same run.")] = None,
+    random_init: Annotated[
+        str, typer.Option("--random-init", help="Draw blocks anew first: 1-2,3-4, pairs, each or below.")
+    ] = "",
+    seeds: Annotated[int, typer.Option(help="Tune so many times.", min=1)] = 1,
+    epochs: Annotated[int, typer.Option(min=1)] = 10,
+    batch: Annotated[int, typer.Option(help="Sentences an update.", min=1)] = 32,
+    rate: Annotated[float, typer.Option(help="Of learning; by default by the width of the network.", min=0)] = 0.0,
+    head_rate: Annotated[float, typer.Option(help="Of the head, where it is another.", min=0)] = 0.0,
+    frozen: Annotated[str, typer.Option(help="Layers that stay as they are, 0 for the embeddings: 0,1,2.")] = "",
+    patience: Annotated[int, typer.Option(help="Stop after so many epochs that are no better.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Of heads, order and layers drawn anew.", min=0)] = 0,
+    keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Keep the tuned models.")] = True,
+    bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16 where that is safe.")] = False,
+    stack: Annotated[str, typer.Option(help="encoder or decoder, of a model that has both.")] = "",
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; by default cuda where there is one.")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace another run in the folder.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Tune a model on a task in one language, score it in others, and see which layers that needs.
+
+    Run it again after an interruption and it goes on. Data sets of several languages: --langs, the first is the source.
+
+    Example: interlingua transfer --task ner --train panx --langs en,fr,de,ru --rows 2000 --epochs 3 --out ner
+    """
+    from interlingua.errors import InputError
+
+    if not task or not train or out is None:
+        missing = "--task" if not task else "--train" if not train else "--out"
+        raise InputError(f"say {missing}; such as: --task ner --train panx --langs en,fr --out FOLDER")
+    needs_models()
+    from interlingua.analyses.transfer import Attempt
+    from interlingua.analyses.transfer import transfer as run
+    from interlingua.cli.progress import bar
+    from interlingua.transfer.finetune import Tuning
+    from interlingua.transfer.tasks import task as task_named
+
+    chosen = task_named(task)
+    spoken = tags(langs)
+    (source_lang, source), *_ = [_named(train, str(spoken[0]) if spoken else "")]
+    asked = [_named(each, "") for each in filter(None, tests.split(","))]
+    if not asked:
+        if len(spoken) < 2:
+            raise InputError("say where to judge with --eval, or name several languages with --langs")
+        asked = [(str(lang), source) for lang in spoken[1:]]
+    learnt = chosen.read(source, source_lang, "train")
+    learnt = learnt[:rows] if rows else learnt
+    judged = [chosen.read(name, lang, "test") for lang, name in [(source_lang, source), *asked]]
+    tuning = Tuning(
+        epochs=epochs,
+        batch=batch,
+        rate=rate,
+        head_rate=head_rate,
+        frozen=tuple(_number(part) for part in filter(None, frozen.split(","))),
+        patience=patience,
+        bf16=bf16,
+        seed=seed,
+    )
+    how = Attempt(
+        task=task,
+        tuning=tuning,
+        seeds=seeds,
+        random_init=random_init,
+        keep=keep,
+        loading={"stack": stack, "device": device},
+    )
+    development = chosen.read(source, source_lang, "dev")
+    _show(run(model, [learnt], [development], judged, out, how, force=force, stage=bar), out, as_json=as_json)
+
+
+def _named(text: str, lang: str) -> tuple[str, str]:
+    """A language and a data set: en=FILE says both, ud/en_ewt has the language in its name."""
+    from interlingua.errors import InputError
+
+    before, sign, name = text.strip().partition("=")
+    if sign:
+        return before, name
+    # treebanks may be asked for as in the literature, ud:en_ewt
+    name = re.sub(r"^ud:(?=\w+_)", "ud/", before)
+    said = re.search(r"/([a-z]{2,3})_", name)
+    if not lang and not said:
+        raise InputError(f"which language is {text}? Write fr={text}, or name languages with --langs")
+    return lang or (said[1] if said else ""), name
+
+
+def _number(text: str) -> int:
+    from interlingua.errors import InputError
+
+    if not text.strip().isdigit():
+        raise InputError(f"{text!r} is no layer: write numbers, such as 0,1,2")
+    return int(text)
+
+
+def _show(tables: TransferTables, out: Path, *, as_json: bool) -> None:
+    from interlingua.analyses.transfer import FREQUENT, WHOLE
+    from interlingua.cli.terminal import visible
+
+    scores, drops = tables.scores, tables.drops
+    if as_json:
+        found: dict[str, Any] = {
+            "scores": json.loads(scores.to_json(orient="records")),
+            "drops": json.loads(drops.to_json(orient="records")),
+            "folder": str(out),
+        }
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    metric = str(scores["metric"].iloc[0])
+    main = scores[scores["metric"] == metric]
+    mine = main[main["init"] == WHOLE]
+    usual = main[main["init"] == FREQUENT].set_index("language")["value"]
+    typer.echo(
+        f"{'language':<12}{metric:>10}{'interval':>16}{'gap':>9}{'sentences':>11}"
+        + (f"{FREQUENT:>20}" if len(usual) else "")
+    )
+    for lang, rows in mine.groupby("language", sort=False):
+        interval = f"{rows['low'].mean():.3f}-{rows['high'].mean():.3f}"
+        beside = f"{usual[lang]:20.3f}" if lang in usual else ""
+        line = f"{visible(str(lang)):<12}{rows['value'].mean():10.3f}{interval:>16}{rows['gap'].mean():9.3f}"
+        typer.echo(f"{line}{int(rows['sentences'].iloc[0]):11,}{beside}")
+    for name, part in drops.groupby("init", sort=False):
+        each = ", ".join(f"{r.language} {r.drop:+.3f} ({r.low:+.3f} to {r.high:+.3f})" for r in part.itertuples())
+        typer.echo(f"without blocks {name}: {each}: {part['verdict'].iloc[0]}")
+    for row in mine.drop_duplicates("language").itertuples():
+        if row.unknown > 0.05:
+            typer.echo(f"be careful: {row.unknown:.0%} of the tokens of {row.language} are unknown to the tokenizer")
+        if row.lost:
+            typer.echo(
+                f"be careful: {int(row.lost):,} words of {row.language} have no token of their own and count as asked"
+            )
+        if row.new:
+            typer.echo(f"be careful: training never showed {visible(row.new)}, which {row.language} has")
+    typer.echo(f"all numbers: {visible(str(out / 'scores.csv'))}")
