@@ -3,10 +3,14 @@
 import copy
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import interlingua as il
+from interlingua.analyses.transfer import dropped
+from interlingua.cli.main import app
 from interlingua.errors import InputError
 from interlingua.models.layers import blocks_of
 from interlingua.transfer.ablate import chosen, reinitialise
@@ -178,3 +182,68 @@ def test_words_behind_the_limit_count(model, tmp_path):
     targets = task("pos").targets(part.gold, part.encoded.lost, network.labels)["tags"]
     assert int((targets >= 0).sum()) == len(long.words[0]) - part.encoded.words_lost
     assert np.all(part.encoded.firsts[0][part.encoded.lost[0]] == 0)
+
+
+def test_one_command_from_a_model_to_scores(folder, tmp_path):
+    out = tmp_path / "ner"
+    asked = ["transfer", folder, "--task", "ner", "--train", "everyday-ner", "--langs", "en,fr,ru", "--epochs", "2"]
+    asked += ["--batch", "8", "--random-init", "1-2", "--seeds", "2", "--out", str(out)]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    for said in ("language", "f1", "most frequent tag", "without blocks 1-2: en"):
+        assert said in done.output
+    scores = pd.read_csv(out / "scores.csv", keep_default_na=False)
+    assert set(scores["language"]) == {"en", "fr", "ru"}
+    assert set(scores["init"]) == {"", "1-2", "most frequent tag"}
+    assert set(scores["metric"]) == {"f1", "precision", "recall"}
+    drops = pd.read_csv(out / "drops.csv")
+    mine = scores[(scores["metric"] == "f1") & (scores["language"] == "fr")].groupby("init")["value"].mean()
+    assert drops.set_index("language")["drop"]["fr"] == pytest.approx(mine["1-2"] - mine[""])
+    assert sorted(p.name for p in (out / "tuned").iterdir()) == ["whole.0", "whole.1"]
+    # a second time nothing is tuned, and the same is said
+    assert CliRunner().invoke(app, asked).stdout == done.stdout
+    other = CliRunner().invoke(app, [*asked, "--rate", "0.1"])
+    assert other.exit_code != 0
+    assert "holds another run" in str(other.exception)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--task", "ner"], "say --train"),
+        (["--task", "nerr", "--train", "everyday-ner", "--langs", "en,fr"], "did you mean ner"),
+        (["--task", "ner", "--train", "everyday-ner"], "which language is everyday-ner"),
+        (["--task", "ner", "--train", "everyday-ner", "--langs", "en"], "say where to judge"),
+        (["--task", "nli", "--train", "en=everyday-nli:", "--eval", "fr=everyday-nli"], "unknown split"),
+        (["--task", "ner", "--train", "everyday-ner", "--langs", "en,fr", "--random-init", "9"], "from 1 to 3"),
+        (["--task", "ner", "--train", "everyday-ner", "--langs", "en,fr", "--frozen", "x"], "is no layer"),
+        (["--task", "ner", "--train", "everyday-ner:test", "--langs", "en,fr"], "tuned on and judged by"),
+    ],
+)
+def test_misuse_is_told(folder, tmp_path, options, says):
+    done = CliRunner().invoke(app, ["transfer", folder, *options, "--out", str(tmp_path / "x")])
+    assert done.exit_code != 0
+    assert says in str(done.exception)
+
+
+def test_planted_drops_are_called_by_their_names():
+    """Without block 1 the other language falls and the source does not: critical. Without 2 both fall. Without 3 none."""
+    rng = np.random.default_rng(0)
+
+    def counts(share):
+        return np.stack([rng.binomial(10, share, size=300), np.full(300, 10)], 1)
+
+    planted = {
+        ("", 0): {"en": counts(0.9), "fr": counts(0.8)},
+        ("1", 0): {"en": counts(0.9), "fr": counts(0.5)},
+        ("2", 0): {"en": counts(0.6), "fr": counts(0.5)},
+        ("3", 0): {"en": counts(0.9), "fr": counts(0.8)},
+    }
+    found = {row["init"]: row for row in dropped(task("pos"), planted, "en") if row["language"] == "fr"}
+    assert {name: row["verdict"] for name, row in found.items()} == {
+        "1": "critical",
+        "2": "hurts both",
+        "3": "not needed",
+    }
+    assert found["1"]["drop"] == pytest.approx(-0.3, abs=0.03)
+    assert found["1"]["low"] < -0.3 < found["1"]["high"]

@@ -26,6 +26,7 @@ from interlingua.transfer.evaluate import DRAWS, Score, evaluate, most_frequent
 from interlingua.transfer.finetune import Tuning, tune
 from interlingua.transfer.task import Task
 from interlingua.transfer.tasks import task as task_named
+from interlingua.types import TaggedCorpus, Treebank
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +78,10 @@ def transfer(
     """Tune on records of one language or several; score records of any, the first training language's among them."""
     if not train or not development:
         raise InputError("there is nothing to tune on, or nothing to choose the epoch by")
+    seen = {row for each in train for row in _content(each)}
+    for test in tests:
+        if 2 * sum(row in seen for row in _content(test)) > len(test):
+            raise InputError(f"{test.name} is tuned on and judged by: name other sentences, or another split")
     task, folder = task_named(how.task), Path(out)
     source = str(train[0].language)
     blocks = load_model(model, **how.loading).layers.blocks
@@ -105,6 +110,13 @@ def transfer(
         if len(drops):
             whole(folder / DROPS, drops.to_csv(index=False).encode())
     return TransferTables(scores, drops, config)
+
+
+def _content(record: Any) -> Sequence[Any]:
+    """What is asked about: the words or texts of every sentence."""
+    if isinstance(record, Treebank):
+        return [tree.words for tree in record.trees]
+    return record.words if isinstance(record, TaggedCorpus) else record.texts  # type: ignore[no-any-return]
 
 
 def _named(group: Sequence[int]) -> str:

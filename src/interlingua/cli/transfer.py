@@ -15,12 +15,13 @@ from interlingua.corpora.places import BUILT_IN
 
 if TYPE_CHECKING:
     from interlingua.analyses.transfer import TransferTables
+    from interlingua.transfer.task import Task
 
 
 def transfer(
     model: Annotated[str, typer.Argument(help="A Hub id or a folder.")] = BUILT_IN,
     task: Annotated[str, typer.Option("--task", help="pos, ner, parsing, nli or sentiment.")] = "",
-    train: Annotated[str, typer.Option("--train", help="What to tune on: panx, ud/en_ewt, or en=FILE.")] = "",
+    train: Annotated[str, typer.Option("--train", help="What to tune on: panx, ud/en_ewt, nli_en:dev, en=FILE.")] = "",
     tests: Annotated[str, typer.Option("--eval", help="Where to judge, separated by commas: ud/fr_gsd,ru=FILE.")] = "",
     langs: Langs = "",
     rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows to tune on.", min=0)] = 0,
@@ -69,9 +70,11 @@ def transfer(
         if len(spoken) < 2:
             raise InputError("say where to judge with --eval, or name several languages with --langs")
         asked = [(str(lang), source) for lang in spoken[1:]]
-    learnt = chosen.read(source, source_lang, "train")
+    learnt = _read(chosen, source, source_lang, "train")
     learnt = learnt[:rows] if rows else learnt
-    judged = [chosen.read(name, lang, "test") for lang, name in [(source_lang, source), *asked]]
+    learnt, development = _developed(chosen, source, source_lang, learnt)
+    own = [] if any(lang == source_lang for lang, _ in asked) else [(source_lang, source.partition(":")[0])]
+    judged = [_read(chosen, name, lang, "test") for lang, name in [*own, *asked]]
     tuning = Tuning(
         epochs=epochs,
         batch=batch,
@@ -90,12 +93,30 @@ def transfer(
         keep=keep,
         loading={"stack": stack, "device": device},
     )
-    development = chosen.read(source, source_lang, "dev")
     _show(run(model, [learnt], [development], judged, out, how, force=force, stage=bar), out, as_json=as_json)
 
 
+def _read(task: Task[Any, Any], name: str, lang: str, split: str) -> Any:
+    """A record; `nli_en/snli:dev` names the split."""
+    name, _, said = name.partition(":")
+    return task.read(name, lang, said or split)
+
+
+def _developed(task: Task[Any, Any], name: str, lang: str, learnt: Any) -> tuple[Any, Any]:
+    """What to tune on and what to choose the epoch by: the split `dev`, or the last tenth of the rest."""
+    from interlingua.errors import UnknownNameError
+
+    if ":" not in name:
+        try:
+            return learnt, task.read(name, lang, "dev")
+        except UnknownNameError:
+            pass
+    many = max(1, len(learnt) // 10)
+    return learnt[:-many], learnt[-many:]
+
+
 def _named(text: str, lang: str) -> tuple[str, str]:
-    """A language and a data set: en=FILE says both, ud/en_ewt has the language in its name."""
+    """A language and a data set: en=FILE says both, ud/en_ewt has the language in its name; :split may follow."""
     from interlingua.errors import InputError
 
     before, sign, name = text.strip().partition("=")
