@@ -196,6 +196,12 @@ def test_one_command_from_a_model_to_scores(folder, tmp_path):
     assert set(scores["language"]) == {"en", "fr", "ru"}
     assert set(scores["init"]) == {"", "1-2", "most frequent tag"}
     assert set(scores["metric"]) == {"f1", "precision", "recall"}
+    page = (out / "transfer.html").read_text("utf-8")
+    assert "Blocks 1-2: " in page
+    assert sorted(p.name for p in (out / "figures").iterdir()) == ["drops.png", "drops.svg", "scores.png", "scores.svg"]
+    (out / "transfer.html").unlink()
+    assert CliRunner().invoke(app, ["report", str(out), "--formats", "none"]).stdout == done.stdout
+    assert len((out / "transfer.html").read_text("utf-8")) == pytest.approx(len(page), rel=0.01)
     drops = pd.read_csv(out / "drops.csv")
     mine = scores[(scores["metric"] == "f1") & (scores["language"] == "fr")].groupby("init")["value"].mean()
     assert drops.set_index("language")["drop"]["fr"] == pytest.approx(mine["1-2"] - mine[""])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from interlingua.analyses.survey import made_with, same_run
 from interlingua.errors import InputError
 from interlingua.folders import claimed
 from interlingua.models.load import load_model, shown
-from interlingua.report.tables import CACHE, SCORES, harmless, pandas, whole
+from interlingua.report.tables import CACHE, whole
+from interlingua.report.transferred import FREQUENT, WHOLE, TransferTables, write_transfer
 from interlingua.transfer.ablate import chosen, reinitialise
 from interlingua.transfer.evaluate import DRAWS, Score, evaluate, most_frequent
 from interlingua.transfer.finetune import Tuning, tune
@@ -28,19 +29,9 @@ from interlingua.transfer.task import Task
 from interlingua.transfer.tasks import task as task_named
 from interlingua.types import TaggedCorpus, Treebank
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 Array = np.ndarray[Any, Any]
-TUNED, DROPS = "tuned", "drops.csv"
-# The rows of a model as it is, and of the tag that each word had most often.
-WHOLE, FREQUENT = "", "most frequent tag"
-COLUMNS = (
-    "init", "seed", "language", "set", "metric", "value", "low", "high", "gap", "sentences", "unknown", "lost", "new",
-    "development", "epoch",
-)  # fmt: skip
-DROPPED = ("init", "language", "source", "drop", "low", "high", "verdict")
+TUNED = "tuned"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,15 +44,6 @@ class Attempt:
     random_init: str = ""
     keep: bool = True
     loading: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class TransferTables:
-    """Scores, what is lost without layers, and what was asked for."""
-
-    scores: pd.DataFrame
-    drops: pd.DataFrame
-    config: Mapping[str, Any]
 
 
 def transfer(
@@ -102,21 +84,16 @@ def transfer(
                 counts[name, seed] = {lang: np.array(each) for lang, each in found["counts"].items()}
         if hasattr(tests[0], "tags"):
             rows += [_frequent(task, train, record) for record in tests]
-        pd = pandas()
-        scores = pd.DataFrame(rows, columns=list(COLUMNS))
-        drops = pd.DataFrame(list(dropped(task, counts, source, how.tuning.seed)), columns=list(DROPPED))
-        whole(folder / f"{SCORES}.parquet", scores.to_parquet(index=False))
-        whole(folder / f"{SCORES}.csv", harmless(scores).to_csv(index=False).encode())
-        if len(drops):
-            whole(folder / DROPS, drops.to_csv(index=False).encode())
-    return TransferTables(scores, drops, config)
+        tables = TransferTables.of(config, rows, list(dropped(task, counts, source, how.tuning.seed)))
+        write_transfer(tables, folder)
+    return tables
 
 
 def _content(record: Any) -> Sequence[Any]:
     """What is asked about: the words or texts of every sentence."""
     if isinstance(record, Treebank):
         return [tree.words for tree in record.trees]
-    return record.words if isinstance(record, TaggedCorpus) else record.texts  # type: ignore[no-any-return]
+    return record.words if isinstance(record, TaggedCorpus) else record.texts
 
 
 def _named(group: Sequence[int]) -> str:

@@ -63,17 +63,22 @@ def report(
 
 
 def _drawn_again(kind: str, folder: Path, formats: tuple[str, ...], *, as_json: bool) -> None:
-    """The page of a run of `map` or `concepts`."""
+    """The page of a run of `map`, `concepts` or `transfer`."""
     from interlingua.cli.concepts import show_concepts
     from interlingua.cli.map import show_map
+    from interlingua.cli.transfer import show_transfer
     from interlingua.folders import claimed
     from interlingua.report.concepts import publish_concepts, read_concept_tables
     from interlingua.report.mapped import publish_map, read_map
+    from interlingua.report.transferred import publish_transfer, read_transfer
 
     with claimed(folder):
         if kind == "map":
             mapped = read_map(folder)
             show_map(mapped, publish_map(mapped, folder, formats=formats), as_json=as_json)
+        elif kind == "transfer":
+            tuned = read_transfer(folder)
+            show_transfer(tuned, publish_transfer(tuned, folder, formats=formats), as_json=as_json)
         else:
             found = read_concept_tables(folder)
             show_concepts(found, publish_concepts(found, folder, formats=formats), as_json=as_json)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlingua.cli.data import Json, Langs, tags
+from interlingua.cli.data import Formats, Json, Langs, tags
 from interlingua.cli.extract import needs_models
 from interlingua.corpora.places import BUILT_IN
 
 if TYPE_CHECKING:
-    from interlingua.analyses.transfer import TransferTables
+    from interlingua.report.transferred import TransferTables
     from interlingua.transfer.task import Task
 
 
@@ -41,6 +41,7 @@ def transfer(
     bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16 where that is safe.")] = False,
     stack: Annotated[str, typer.Option(help="encoder or decoder, of a model that has both.")] = "",
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; by default cuda where there is one.")] = "",
+    formats: Formats = "svg,png",
     force: Annotated[bool, typer.Option("--force", help="Replace another run in the folder.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -58,7 +59,9 @@ def transfer(
     needs_models()
     from interlingua.analyses.transfer import Attempt
     from interlingua.analyses.transfer import transfer as run
+    from interlingua.cli.compare import formats_of
     from interlingua.cli.progress import bar
+    from interlingua.report.transferred import publish_transfer
     from interlingua.transfer.finetune import Tuning
     from interlingua.transfer.tasks import task as task_named
 
@@ -93,7 +96,11 @@ def transfer(
         keep=keep,
         loading={"stack": stack, "device": device},
     )
-    _show(run(model, [learnt], [development], judged, out, how, force=force, stage=bar), out, as_json=as_json)
+    figures = formats_of(formats)
+    tables = run(model, [learnt], [development], judged, out, how, force=force, stage=bar)
+    with bar("writing the report"):
+        place = publish_transfer(tables, out, formats=figures)
+    show_transfer(tables, place, as_json=as_json)
 
 
 def _read(task: Task[Any, Any], name: str, lang: str, split: str) -> Any:
@@ -138,42 +145,31 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _show(tables: TransferTables, out: Path, *, as_json: bool) -> None:
-    from interlingua.analyses.transfer import FREQUENT, WHOLE
+def show_transfer(tables: TransferTables, place: Path, *, as_json: bool) -> None:
+    """Scores by language and what they say, on the terminal or as JSON."""
     from interlingua.cli.terminal import visible
+    from interlingua.report.transferred import FREQUENT, told
 
-    scores, drops = tables.scores, tables.drops
     if as_json:
         found: dict[str, Any] = {
-            "scores": json.loads(scores.to_json(orient="records")),
-            "drops": json.loads(drops.to_json(orient="records")),
-            "folder": str(out),
+            "summary": [{"heading": heading, "text": text} for heading, text in told(tables)],
+            "scores": json.loads(tables.scores.to_json(orient="records")),
+            "drops": json.loads(tables.drops.to_json(orient="records")),
+            "report": str(place),
         }
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    metric = str(scores["metric"].iloc[0])
-    main = scores[scores["metric"] == metric]
-    mine = main[main["init"] == WHOLE]
-    usual = main[main["init"] == FREQUENT].set_index("language")["value"]
-    typer.echo(
-        f"{'language':<12}{metric:>10}{'interval':>16}{'gap':>9}{'sentences':>11}"
-        + (f"{FREQUENT:>20}" if len(usual) else "")
-    )
-    for lang, rows in mine.groupby("language", sort=False):
-        interval = f"{rows['low'].mean():.3f}-{rows['high'].mean():.3f}"
-        beside = f"{usual[lang]:20.3f}" if lang in usual else ""
-        line = f"{visible(str(lang)):<12}{rows['value'].mean():10.3f}{interval:>16}{rows['gap'].mean():9.3f}"
-        typer.echo(f"{line}{int(rows['sentences'].iloc[0]):11,}{beside}")
-    for name, part in drops.groupby("init", sort=False):
+    usual = tables.by_language(FREQUENT).set_index("language")["value"]
+    last = f"{FREQUENT:>20}" if len(usual) else ""
+    typer.echo(f"{'language':<12}{tables.metric:>10}{'interval':>16}{'gap':>9}{'sentences':>11}{last}")
+    for r in tables.by_language().itertuples():
+        beside = f"{usual[r.language]:20.3f}" if r.language in usual else ""
+        line = f"{visible(r.language):<12}{r.value:10.3f}{f'{r.low:.3f}-{r.high:.3f}':>16}{r.gap:9.3f}"
+        typer.echo(f"{line}{int(r.sentences):11,}{beside}")
+    for name, part in tables.drops.groupby("init", sort=False):
         each = ", ".join(f"{r.language} {r.drop:+.3f} ({r.low:+.3f} to {r.high:+.3f})" for r in part.itertuples())
-        typer.echo(f"without blocks {name}: {each}: {part['verdict'].iloc[0]}")
-    for row in mine.drop_duplicates("language").itertuples():
-        if row.unknown > 0.05:
-            typer.echo(f"be careful: {row.unknown:.0%} of the tokens of {row.language} are unknown to the tokenizer")
-        if row.lost:
-            typer.echo(
-                f"be careful: {int(row.lost):,} words of {row.language} have no token of their own and count as asked"
-            )
-        if row.new:
-            typer.echo(f"be careful: training never showed {visible(row.new)}, which {row.language} has")
-    typer.echo(f"all numbers: {visible(str(out / 'scores.csv'))}")
+        typer.echo(f"without blocks {name}: {each}")
+    typer.echo("")
+    for heading, sentence in told(tables):
+        typer.echo(f"{visible(heading)}: {visible(sentence)}")
+    typer.echo(f"report: {visible(str(place))}")

@@ -1,4 +1,4 @@
-"""A page of findings, charts, a browser of its own, a table and methods: what `map` and `concepts` write."""
+"""A page of findings, charts, a browser, a table and methods: what `map`, `concepts` and `transfer` write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from interlingua.report.theme import Figure, themed
 
 @dataclass(frozen=True, kw_only=True)
 class Framed:
-    """What goes into the frame. `name` is that of the browser's files, `over` the heading of the charts."""
+    """What goes into the frame. `name`: of the files of the browser, if there is one; `over`: the charts' heading."""
 
     name: str
     brand: str
@@ -33,7 +33,8 @@ class Framed:
 
     def html(self) -> str:
         """The whole page; nothing in it asks for a network."""
-        script = f"(() => {{\n'use strict';\n{template('frame.js')}\n{template(f'{self.name}.js')}\n}})();"
+        own = template(f"{self.name}.js") if self.name else ""
+        script = f"(() => {{\n'use strict';\n{template('frame.js')}\n{own}\n}})();"
         cards = "".join(
             f'<div class="finding"><h3 dir="auto">{shown(heading)}</h3><p dir="auto">{shown(sentence)}</p></div>'
             for heading, sentence in self.told
@@ -46,7 +47,7 @@ class Framed:
             "summary": f'<div class="findings">{cards}</div>',
             "over": shown(self.over),
             "charts": "".join(f"<figure>{_picture(chart)}</figure>" for chart in self.figures.values()),
-            "browser": template(f"{self.name}.html"),
+            "browser": template(f"{self.name}.html") if self.name else "",
             "data": as_json(dict(self.data)),
             "table": self.table,
             "methods": shown(self.methods),

@@ -155,12 +155,12 @@ def unlike(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def kind_of(folder: Path) -> str:
-    """Which verb wrote a folder, where that was not `compare`: map or concepts."""
+    """Which verb wrote a folder, where that was not `compare`: map, concepts or transfer."""
     try:
         found = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get("kind", "")
     except (OSError, ValueError, AttributeError):
         return ""
-    return found if found in ("map", "concepts") else ""
+    return found if found in ("map", "concepts", "transfer") else ""
 
 
 def read(folder: Path) -> Tables:
