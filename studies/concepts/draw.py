@@ -6,6 +6,7 @@ Half of them from those of the first language that have a partner in the other (
 """
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ mine = every[(every["space"] == "base") & (every["layer"] == asked.layer) & (eve
 # concepts that are too small are not asked about
 mine = mine[mine["types"] > tables.config["rules"]["types"]]
 rng = np.random.default_rng(asked.seed)
+mine = mine.assign(partners=[json.loads(p) for p in mine["partners"]])
 has = np.array([len(p) > 0 for p in mine["partners"]])
 drawn = [
     rng.choice(np.flatnonzero(has == kind), min(asked.count // 2, int((has == kind).sum())), False)
@@ -35,10 +37,10 @@ print("| words (mentions) | form | partner: translations between them |")
 print("|---|---|---|")
 for row in np.concatenate(drawn):
     each = mine.iloc[row]
-    words = ", ".join(f"{w}" for w in list(each["words"])[:10]) + (" ..." if each["types"] > 10 else "")
+    words = ", ".join(list(each["words"])[:8]) + (" ..." if each["types"] > 8 else "")
     form = " ".join(filter(None, [each["kind"], str(each["value"] or "")])) or "-"
     partner = "none"
     if len(each["partners"]):
         _, number, share, why = each["partners"][0]
-        partner = f"{share:.0%}: " + ", ".join(f"{a} = {b}" for a, b in list(why)[:8])
+        partner = f"{share:.0%}: " + ", ".join(f"{a} = {b}" for a, b in list(why)[:5])
     print(f"| {words} ({each['types']} types, {each['mentions']}) | {form} | {partner} |")
