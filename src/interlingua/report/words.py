@@ -334,7 +334,7 @@ def _disagreements(tables: Tables) -> Iterator[str]:
         if other:
             yield (
                 f"{label(tables, model, pooling)}: not all measures agree with {NAMES.get(by, by)}: "
-                f"{'; '.join(other)}. They ask other questions: see `interlingua explain`."
+                f"{'; '.join(other)}. They ask other questions: see interlingua explain."
             )
 
 
