@@ -237,7 +237,7 @@ def curves(tables: ConceptTables, measures: Sequence[str], title: str) -> Figure
     models = distinct(r["model"] for r in drawn)
     dash = alt.StrokeDash(
         "model:N", title=None, scale=alt.Scale(domain=models, range=[[1, 0], [6, 3], [2, 3]][: len(models)]),
-        legend=alt.Legend(orient="bottom"),
+        legend=alt.Legend(orient="top"),
     )  # fmt: skip
     steps = sorted({r["layer"] for r in drawn})
     y = alt.Y("value:Q", title="share of concepts", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True))
@@ -282,7 +282,7 @@ def sweeps(tables: ConceptTables) -> Figure | None:
     chart = alt.layer(base.mark_line(), base.mark_point()).properties(width=200, height=150)
     return themed(
         chart.facet(facet=alt.Facet("of:N", title=None, sort=list(names.values())), columns=2)
-        .resolve_scale(color="independent", y="independent")
+        .resolve_scale(color="independent", x="independent", y="independent")
         .properties(title=_title(tables, "Other thresholds"))
     )
 
