@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+# The name of the model that ships with the package.
+BUILT_IN = "built-in"
 
 # Loaded on first use, so that `import interlingua` stays instant.
 _HOMES = {

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from interlingua import BUILT_IN
 from interlingua.cli.data import Corpus, Formats, Json, Langs, Rows, Split, tags
 from interlingua.cli.extract import blueprints, models_of, needs_models, plan
-from interlingua.corpora.places import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from interlingua import BUILT_IN
 from interlingua.cli.data import Corpus, Json, Langs, Rows, Split, human, tags
-from interlingua.corpora.places import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from interlingua import BUILT_IN
 from interlingua.cli.data import Formats, Json, Langs, tags
 from interlingua.cli.extract import needs_models
-from interlingua.corpora.places import BUILT_IN
 
 if TYPE_CHECKING:
     from interlingua.report.transferred import TransferTables

@@ -11,9 +11,6 @@ from interlingua.corpora.catalog import CATALOG
 from interlingua.corpora.dataset import Dataset
 from interlingua.errors import InputError, UnknownNameError
 
-# The name of the model that ships with the package.
-BUILT_IN = "built-in"
-
 
 def data_root() -> Path | None:
     """The folder named by `INTERLINGUA_DATA`, if it is set; an error if it is set and is no folder."""

@@ -20,7 +20,8 @@ from typing import Any
 
 import torch
 
-from interlingua.corpora.places import BUILT_IN, assets
+from interlingua import BUILT_IN
+from interlingua.corpora.places import assets
 from interlingua.errors import DataNotFoundError, InputError, InterlinguaError, MissingExtraError
 from interlingua.languages import Language
 from interlingua.models.codes import has_codes
