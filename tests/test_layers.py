@@ -45,7 +45,7 @@ def imported(tree: ast.AST):
                 yield parts[1], node.lineno
             else:
                 for alias in node.names:
-                    yield ("__init__" if alias.name == "__version__" else alias.name), node.lineno
+                    yield ("__init__" if alias.name in ("__version__", "BUILT_IN") else alias.name), node.lineno
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 parts = alias.name.split(".")
