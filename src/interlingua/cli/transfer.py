@@ -67,7 +67,7 @@ def transfer(
 
     chosen = task_named(task)
     spoken = tags(langs)
-    (source_lang, source), *_ = [_named(train, str(spoken[0]) if spoken else "")]
+    source_lang, source = _named(train, str(spoken[0]) if spoken else "")
     asked = [_named(each, "") for each in filter(None, tests.split(","))]
     if not asked:
         if len(spoken) < 2:
