@@ -6,21 +6,36 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from tokenizers import decoders
+from transformers import AutoModelForSeq2SeqLM
 from typer.testing import CliRunner
 
 import interlingua as il
 from interlingua.analyses.transfer import dropped
 from interlingua.cli.main import app
 from interlingua.errors import InputError
+from interlingua.models.architecture import LabSeq2SeqConfig
 from interlingua.models.layers import blocks_of
 from interlingua.transfer.ablate import chosen, reinitialise
+from interlingua.transfer.bilstm import BiLstm
 from interlingua.transfer.evaluate import evaluate
-from interlingua.transfer.finetune import FACTS, STEPS, Part, Tuning, freeze, open_tuned, tune
+from interlingua.transfer.finetune import (
+    FACTS,
+    STEPS,
+    Part,
+    Tuning,
+    fit,
+    freeze,
+    learnt_labels,
+    network_of,
+    open_tuned,
+    tune,
+)
 from interlingua.transfer.network import TaskNetwork, counted
 from interlingua.transfer.tasks import task
 from support import tiny
 
-QUICK = Tuning(epochs=40, batch=4, rate=5e-3, schedule="constant", dropout=0.0, warmup=0.0)
+QUICK = Tuning(epochs=40, batch=4, rate=1e-2, schedule="constant", dropout=0.0, warmup=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +50,7 @@ def model(folder):
 
 
 def score(tuned, record):
-    part = Part.of(tuned.network.model, tuned.task, record)
+    part = Part.of(tuned.network, record)
     return float(tuned.task.score(counted(tuned.task, part.gold, tuned.network.answers(part.encoded)).sum(0))[0])
 
 
@@ -57,23 +72,88 @@ def test_a_small_set_is_learnt_by_heart(name, model, tmp_path):
     assert score(tuned, data) == 1.0
     assert tuned.development == 1.0
     again = open_tuned(tmp_path)
-    part = Part.of(again.network.model, again.task, data)
+    part = Part.of(again.network, data)
     assert again.network.answers(part.encoded) == tuned.network.answers(part.encoded)
     assert not (tmp_path / STEPS).exists()
     # what was tuned is a model that any verb takes
     assert il.load_model(tmp_path / "model").layers.blocks == 3
 
 
+@pytest.mark.parametrize("name", ["pos", "parsing"])
+def test_a_network_that_knows_nothing_learns_a_small_set_too(name, tmp_path):
+    data, how = records(name), Tuning(epochs=3, batch=4, dropout=0.0, schedule="constant", warmup=0.0)
+    torch.manual_seed(0)
+    reader = BiLstm.of([data], width=128, dropout=0.0)
+    network = TaskNetwork(reader, task(name), learnt_labels(task(name), [data], [data]), 0.0)
+    tuned = fit(network, [data.take([*range(len(data))] * 40)], [data], tmp_path, how)
+    assert score(tuned, data) == 1.0
+    again = open_tuned(tmp_path)
+    part = Part.of(again.network, data)
+    assert again.network.answers(part.encoded) == tuned.network.answers(Part.of(network, data).encoded)
+    alone = [again.network.answers(Part.of(again.network, data[i : i + 1]).encoded)[0] for i in range(len(data))]
+    assert alone == again.network.answers(part.encoded)
+    other = Part.of(TaskNetwork(reader, task("ner"), ("O",)), il.tagged("everyday-ner", "ru", split="test"))
+    assert other.encoded.unknown > 0.5
+    assert other.encoded.words_lost == 0
+    with pytest.raises(InputError, match="reads words"):
+        Part.of(TaskNetwork(reader, task("nli"), ("a",)), il.labelled("everyday-nli", "en"))
+
+
+@pytest.fixture(params=["mt5", "marian", "lab"])
+def writer(request, tmp_path):
+    """An encoder-decoder in a folder, with a head; ours, and two of others."""
+    place, tokenizer = tmp_path / "writer", tiny.tokenizer()
+    tokenizer.eos_token = "[SEP]"
+    tokenizer.backend_tokenizer.decoder = decoders.ByteLevel()
+    torch.manual_seed(0)
+    if request.param == "lab":
+        config = LabSeq2SeqConfig(
+            vocab_size=400, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+            max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1,
+        )  # fmt: skip
+    else:
+        config = tiny.FAMILIES[request.param][0](400)
+        config.decoder_start_token_id, config.eos_token_id, config.pad_token_id = 0, 2, 0
+    AutoModelForSeq2SeqLM.from_config(config).save_pretrained(place)
+    tokenizer.save_pretrained(place)
+    return place
+
+
+def test_a_small_text_is_translated_by_heart(writer, tmp_path):
+    translation = task("translation")
+    pairs = translation.read("everyday", "fr-en", "")[:4]
+    how = Tuning(epochs=2, batch=4, rate=1e-2, schedule="constant", warmup=0.0)
+    often = pairs.take([0, 1, 2, 3] * 150)
+    tuned = tune(il.load_model(writer), translation, [often], [pairs], tmp_path / "tuned", how)
+    assert score(tuned, pairs) == pytest.approx(1.0)
+    (found,) = evaluate(tuned, [pairs], "fr-en")
+    assert found.language == "fr-en"
+    assert dict(found.also)["chrf"] == pytest.approx(1.0)
+    again = open_tuned(tmp_path / "tuned")
+    again.network.beams = 3
+    assert score(again, pairs) == pytest.approx(1.0, abs=0.2)
+    with pytest.raises(InputError, match="writes en"):
+        evaluate(again, [translation.read("everyday", "fr-de", "")], "fr-en")
+    with pytest.raises(InputError, match="pair"):
+        translation.read("everyday", "fr", "")
+
+
+def test_a_single_stack_does_not_translate(model, tmp_path):
+    pairs = task("translation").read("everyday", "fr-en", "")
+    with pytest.raises(InputError, match="encoder-decoder"):
+        tune(model, task("translation"), [pairs], [pairs], tmp_path)
+
+
 def test_a_batch_answers_as_its_sentences_do(model):
     data = il.treebank("everyday-trees", "en")[:10]
     parsing = task("parsing")
-    part = Part.of(model, parsing, data)
     torch.manual_seed(0)
-    network = TaskNetwork(model, parsing, parsing.labels(part.gold))
+    network = network_of(model, parsing, parsing.labels(parsing.gold(data)))
+    part = Part.of(network, data)
     torch.nn.init.normal_(network.head.arcs)
     torch.nn.init.normal_(network.head.relations)
     together = network.answers(part.encoded)
-    alone = [network.answers(Part.of(model, parsing, data[i : i + 1]).encoded)[0] for i in range(len(data))]
+    alone = [network.answers(Part.of(network, data[i : i + 1]).encoded)[0] for i in range(len(data))]
     assert together == alone
 
 
@@ -173,10 +253,10 @@ def test_words_behind_the_limit_count(model, tmp_path):
     """A sentence longer than the model takes is cut, and what is behind counts as asked and is reported."""
     data = il.tagged("everyday-trees", "en")[:2]
     long = type(data)(**{**vars(data), "words": (data.words[0] * 200,), "tags": (data.tags[0] * 200,), "ids": ("1",)})
-    part = Part.of(model, task("pos"), long)
+    network = network_of(model, task("pos"), task("pos").labels(task("pos").gold(long)))
+    part = Part.of(network, long)
     assert part.encoded.tokens.lengths.max() <= model.limit
     assert part.encoded.words_lost > 100
-    network = TaskNetwork(model, task("pos"), task("pos").labels(part.gold))
     (answer,) = network.answers(part.encoded)
     assert len(answer) == len(long.words[0])
     targets = task("pos").targets(part.gold, part.encoded.lost, network.labels)["tags"]

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics import f1_score, precision_score, recall_score
@@ -106,6 +107,18 @@ def test_las_counts_words_with_head_and_universal_relation():
     said = ((2, "nsubj"), (0, "root"), (5, "mark"), (2, "det"), (2, "obl"))
     assert parsing.score(np.array(parsing.counts(gold, said))) == pytest.approx([3 / 5, 4 / 5])
     assert universal("nsubj:pass") == "nsubj"
+
+
+@pytest.mark.parametrize("cut", ["en", "zh"])
+def test_scores_of_translations_are_those_of_sacrebleu(cut):
+    said = ["The cat sat on a mat .", "It rains again today, does it?", "", "我们 今天 下雨 了 吗"]
+    right = ["The cat sat on the mat.", "It is raining today, is it not?", "Nothing", "今天 下雨 了 吗 ？"]
+    translation = task("translation")
+    counts = counted(translation, [(cut, row) for row in right], [(cut, row) for row in said])
+    bleu = sacrebleu.BLEU(tokenize="zh" if cut == "zh" else "13a")
+    theirs = bleu.corpus_score(said, [right]).score, sacrebleu.CHRF().corpus_score(said, [right]).score
+    assert 100 * translation.score(counts.sum(0)) == pytest.approx(theirs)
+    assert 5 < theirs[0] < 95
 
 
 def tagged(*rows):

@@ -45,7 +45,9 @@ def weights_of(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: 
         else:
             network, info = load(place, use_safetensors=False)
     # Whatever else is missing would be random without a word.
-    lacking = sorted(key for key in info["missing_keys"] if not key.startswith(BEHIND))
+    fixed = [name for name, module in network.named_modules() if "Sinusoidal" in type(module).__name__]
+    computed = tuple(f"{name}." for name in fixed)  # positions that are a formula, and often not saved
+    lacking = sorted(key for key in info["missing_keys"] if not key.startswith((*BEHIND, *computed)))
     if lacking:
         raise InputError(
             f"{place} lacks {len(lacking)} weights of a {type(network).__name__} ({', '.join(lacking[:3])}, ...): "

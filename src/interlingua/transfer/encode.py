@@ -8,8 +8,8 @@ trained on, so that it counts in every score, as an error as a rule, and is not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -24,6 +24,10 @@ from interlingua.models.codes import speak
 
 # The position of a word that is not there: padding.
 NOWHERE = -1
+# Answers that are not trained on.
+IGNORED = -100
+# What fills rows of unequal length up, by the name a network knows them by; letters and kinds take 0.
+FILLING = {"firsts": NOWHERE, "labels": IGNORED}
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,9 @@ class Encoded:
 
     `firsts[s]` is the position of the first token of every word of sentence s (empty where sentences are asked about
     as wholes), `lost[s]` says which words have none. `kinds`: which of two sentences a token is of, for networks that
-    are told. `unknown`: the share of content tokens that the tokenizer has no name for.
+    are told. `unknown`: the share of content tokens that the tokenizer has no name for. `beside`: what else a network
+    takes, a row or a table a sentence: the letters of every word, the tokens of a translation (`labels`), which is
+    `into` a language.
     """
 
     language: Language
@@ -41,6 +47,8 @@ class Encoded:
     lost: tuple[Array, ...]
     kinds: Array | None
     unknown: float
+    beside: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
+    into: Language | None = None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -60,8 +68,9 @@ class Encoded:
             where = [slice(self.tokens.starts[s], self.tokens.starts[s + 1]) for s in chosen]
             kinds[present.bool()] = torch.from_numpy(np.concatenate([self.kinds[part] for part in where]))
             made["token_type_ids"] = kinds
-        if self.firsts:
-            made["firsts"] = padded([self.firsts[s] for s in chosen], NOWHERE)
+        rows_of = {**({"firsts": self.firsts} if self.firsts else {}), **self.beside}
+        for name, all_rows in rows_of.items():
+            made[name] = stacked([torch.from_numpy(all_rows[s]) for s in chosen], name)
         return made
 
 
@@ -71,6 +80,11 @@ def padded(rows: Sequence[Array], filling: int) -> torch.Tensor:
     for place, row in zip(table, rows, strict=True):
         place[: len(row)] = row
     return torch.from_numpy(table)
+
+
+def stacked(rows: Sequence[torch.Tensor], name: str) -> torch.Tensor:
+    """Rows (or tables) of unequal length as one, filled up as their name asks."""
+    return torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True, padding_value=FILLING.get(name, 0))
 
 
 def encode_words(model: Model, record: Record) -> Encoded:

@@ -53,13 +53,13 @@ def evaluate(tuned: Tuned, records: Iterable[Any], source: str, *, seed: int = 0
 
 
 def _score(tuned: Tuned, record: Any, seed: int) -> Score:
-    task, part = tuned.task, Part.of(tuned.network.model, tuned.task, record)
+    task, part = tuned.task, Part.of(tuned.network, record)
     new = known(tuned.labels, part.gold, task, record.name)
     counts = counted(task, part.gold, tuned.network.answers(part.encoded))
     value, *more = task.score(counts.sum(0)).tolist()
     low, high = bootstrap(task, counts, seed=seed)
     return Score(
-        language=str(part.encoded.language),
+        language=task.language(record),
         name=record.name,
         metric=task.metric,
         value=value,

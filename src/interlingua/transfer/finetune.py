@@ -21,10 +21,12 @@ from interlingua.errors import DataNotFoundError, InputError, MissingExtraError
 from interlingua.models import Model, load_model
 from interlingua.models.layers import blocks_of
 from interlingua.models.load import seeded
-from interlingua.transfer.encode import Encoded
-from interlingua.transfer.network import TaskNetwork, counted
-from interlingua.transfer.task import Labels, Task, known
+from interlingua.transfer.encode import FILLING, Encoded
+from interlingua.transfer.network import Answering, TaskNetwork, counted
+from interlingua.transfer.readers import ModelReader, open_reader
+from interlingua.transfer.task import HeadTask, Labels, Task, known
 from interlingua.transfer.tasks import task as task_named
+from interlingua.transfer.translator import Translator
 
 FACTS, HEAD, MODEL, STEPS = "tuned.json", "head.safetensors", "model", "steps"
 EMBEDDINGS = 0
@@ -33,7 +35,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """How a model is tuned. `rate` 0: 5e-5 for networks 768 wide, more for narrower ones; `head_rate` 0: the same.
+    """How a model is tuned. `rate` 0: what suits the network (5e-5 if 768 wide); `head_rate` 0: the same.
 
     `frozen`: layers that stay as they are, 0 being the embeddings. Parts of a language's own are frozen unless
     `tune_own` is said. `patience`: stop after so many epochs without a better score, 0 for never.
@@ -59,32 +61,32 @@ class Tuning:
         if self.schedule not in ("linear", "constant", "cosine"):
             raise InputError(f"schedule {self.schedule!r} is none of linear, constant, cosine")
 
-    def rates(self, width: int) -> tuple[float, float]:
+    def rates(self, usual: float) -> tuple[float, float]:
         """Of the network and of the head."""
-        rate = self.rate or 5e-5 * max(1.0, 768 / width) ** 1.5
+        rate = self.rate or usual
         return rate, self.head_rate or rate
 
 
 @dataclass(frozen=True)
 class Part:
-    """Sentences to learn from or to be judged by, as a model reads them."""
+    """Sentences to learn from or to be judged by, as a network reads them."""
 
     encoded: Encoded
     gold: tuple[Any, ...]
 
     @classmethod
-    def of(cls, model: Model, task: Task[Any, Any], record: Any) -> Part:
+    def of(cls, network: Answering, record: Any) -> Part:
         """From a record."""
         if not len(record):
             raise InputError(f"{record.name} has no rows")
-        return cls(task.encode(model, record), task.gold(record))
+        return cls(network.encode(record), network.task.gold(record))
 
 
 @dataclass(frozen=True)
 class Tuned:
     """A tuned network, and the score it was chosen by."""
 
-    network: TaskNetwork
+    network: Answering
     labels: Labels
     development: float
     epoch: int
@@ -112,24 +114,54 @@ def tune(
     asked, folder = how or Tuning(), Path(out)
     if (folder / FACTS).exists():
         return open_tuned(folder, device=str(model.device))
-    parts = [Part.of(model, task, record) for record in train]
-    judged = [Part.of(model, task, record) for record in development]
-    labels = task.labels([answer for part in parts for answer in part.gold])
-    for part, record in zip(judged, development, strict=True):
-        known(labels, part.gold, task, record.name)
-    if len(parts) > 1 and getattr(model.network.config, "separate", False):
+    if len(train) > 1 and getattr(model.network.config, "separate", False):
         raise InputError(f"{model.name} has parts for each language: tune it on one language at a time")
+    labels = learnt_labels(task, train, development)
     with seeded(asked.seed):
-        network = TaskNetwork(model, task, labels, asked.dropout)
-    network.language = model.of(parts[0].encoded.language).language
+        network = network_of(model, task, labels, asked.dropout)
     freeze(model, asked)
-    network.to(model.device)
-    trainer = _trainer(network, parts, judged, folder, asked, progress)
+    return fit(network.to(model.device), train, development, folder, asked, progress=progress)
+
+
+def network_of(model: Model, task: Task[Any, Any], labels: Labels, dropout: float = 0.1) -> Answering:
+    """A model with a head of the task on it; one that translates has had its own since it was pretrained."""
+    if isinstance(task, HeadTask):
+        return TaskNetwork(ModelReader(model), task, labels, dropout)
+    return Translator(model, task, labels)
+
+
+def learnt_labels(task: Task[Any, Any], train: Sequence[Any], development: Sequence[Any]) -> Labels:
+    """The classes of training; an error where what the epoch is chosen by has none of them."""
+    for record in (*train, *development):
+        if not len(record):
+            raise InputError(f"{record.name} has no rows")
+    labels = task.labels([answer for record in train for answer in task.gold(record)])
+    for record in development:
+        known(labels, task.gold(record), task, record.name)
+    return labels
+
+
+def fit(
+    network: Answering,
+    train: Sequence[Any],
+    development: Sequence[Any],
+    out: str | Path,
+    how: Tuning,
+    *,
+    progress: Progress = lambda _done, _total: None,
+) -> Tuned:
+    """Train any network that answers, and keep its best epoch; it goes on from what is in the folder."""
+    folder = Path(out)
+    if (folder / FACTS).exists():
+        return open_tuned(folder, device=str(next(network.parameters()).device))
+    parts, judged = ([Part.of(network, record) for record in records] for records in (train, development))
+    network.language = network.spoken(parts[0].encoded)
+    trainer = _trainer(network, parts, judged, folder, how, progress)
     begun = sorted((folder / STEPS).glob("checkpoint-*"), key=lambda place: int(place.name.rpartition("-")[2]))
     trainer.train(resume_from_checkpoint=str(begun[-1]) if begun else None)
     score, epoch = float(trainer.state.best_metric or 0.0), _best_epoch(trainer)
-    found = Tuned(network, labels, score, epoch)
-    save_tuned(found, folder, asked)
+    found = Tuned(network, network.labels, score, epoch)
+    save_tuned(found, folder, how)
     shutil.rmtree(folder / STEPS, ignore_errors=True)
     return found
 
@@ -160,7 +192,7 @@ def _own(network: Any) -> list[torch.nn.Parameter]:
 
 
 def _trainer(
-    network: TaskNetwork, parts: Sequence[Part], judged: Sequence[Part], folder: Path, how: Tuning, progress: Progress
+    network: Answering, parts: Sequence[Part], judged: Sequence[Part], folder: Path, how: Tuning, progress: Progress
 ) -> Any:
     try:
         import accelerate  # noqa: F401
@@ -168,13 +200,13 @@ def _trainer(
     except ImportError as error:
         raise MissingExtraError("accelerate", "transfer", "tuning") from error
     where = [(p, row) for p, part in enumerate(parts) for row in range(len(part.encoded))]
-    pad, task, labels = network.model.tokenizer.pad_token_id, network.task, network.labels
+    pad, task = network.pad, network.task
 
     def collate(rows: Sequence[int]) -> dict[str, torch.Tensor]:
         chosen = [where[i] for i in rows]
         made = _joined([(parts[p].encoded, row) for p, row in chosen], pad)
         lost = [parts[p].encoded.lost[row] if parts[p].encoded.lost else np.zeros(0, bool) for p, row in chosen]
-        return made | task.targets([parts[p].gold[row] for p, row in chosen], lost, labels)
+        return made | network.targets([parts[p].gold[row] for p, row in chosen], lost)
 
     def development() -> float:
         counts = np.concatenate(
@@ -207,7 +239,7 @@ def _trainer(
         output_dir=str(folder / STEPS),
         num_train_epochs=how.epochs,
         per_device_train_batch_size=how.batch,
-        learning_rate=how.rates(network.model.layers.width)[0],
+        learning_rate=how.rates(network.rate())[0],
         lr_scheduler_type=how.schedule,
         warmup_steps=how.warmup,
         max_grad_norm=1.0,
@@ -224,7 +256,7 @@ def _trainer(
         seed=how.seed,
         data_seed=how.seed,
         bf16=how.bf16,
-        use_cpu=network.model.device.type == "cpu",
+        use_cpu=next(network.parameters()).device.type == "cpu",
         dataloader_pin_memory=False,
     )
     made = Trainer(
@@ -242,18 +274,18 @@ def _trainer(
 def _joined(chosen: Sequence[tuple[Encoded, int]], pad: int | None) -> dict[str, torch.Tensor]:
     """One batch of sentences of several languages."""
     single = [encoded.batch([row], pad) for encoded, row in chosen]
-    filling = {"input_ids": 0 if pad is None else pad, "attention_mask": 0, "token_type_ids": 0, "firsts": -1}
-    return {
-        name: torch.nn.utils.rnn.pad_sequence([each[name][0] for each in single], True, filling[name])
-        for name in single[0]
-    }
+    filling = {"input_ids": 0 if pad is None else pad, **FILLING}
+    pile = torch.nn.utils.rnn.pad_sequence
+    return {name: pile([each[name][0] for each in single], True, filling.get(name, 0)) for name in single[0]}
 
 
-def _groups(network: TaskNetwork, how: Tuning) -> list[dict[str, Any]]:
+def _groups(network: Answering, how: Tuning) -> list[dict[str, Any]]:
     """Network and head, each with and without weight decay (none on biases, norms and other vectors)."""
-    rate, head_rate = how.rates(network.model.layers.width)
+    rate, head_rate = how.rates(network.rate())
     groups = []
-    for part, speed in ((network.network, rate), (network.head, head_rate)):
+    for part, speed in ((network.body, rate), (network.head, head_rate)):
+        if part is None:
+            continue
         learnt = [p for p in part.parameters() if p.requires_grad]
         for decayed in (True, False):
             chosen = [p for p in learnt if (p.ndim > 1) is decayed]
@@ -272,16 +304,15 @@ def save_tuned(tuned: Tuned, folder: Path, how: Tuning) -> None:
     """Write a tuned network so that it can be opened again; the facts last, for they say that the rest is whole."""
     from safetensors.torch import save_model
 
-    model = tuned.network.model
-    model.network.save_pretrained(folder / MODEL)
-    model.tokenizer.save_pretrained(folder / MODEL)
-    save_model(tuned.network.head, str(folder / HEAD))
+    tuned.network.save(folder / MODEL)
+    if tuned.network.head is not None:
+        save_model(tuned.network.head, str(folder / HEAD))
     facts = {
         "task": tuned.task.name,
         "labels": list(tuned.labels),
         "development": tuned.development,
         "epoch": tuned.epoch,
-        "stack": model.stack,
+        **tuned.network.facts(),
         "tuning": asdict(how),
     }
     (folder / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -295,9 +326,13 @@ def open_tuned(folder: str | Path, *, device: str = "") -> Tuned:
     if not (place / FACTS).exists():
         raise DataNotFoundError(f"{place} holds no tuned model: {FACTS} is not there")
     facts = json.loads((place / FACTS).read_text(encoding="utf-8"))
-    model = load_model(place / MODEL, stack=facts["stack"], device=device)
-    labels = tuple(facts["labels"])
-    network = TaskNetwork(model, task_named(facts["task"]), labels, facts["tuning"]["dropout"])
-    load_head(network.head, str(place / HEAD))
-    network.to(model.device).eval()
+    labels, task = tuple(facts["labels"]), task_named(facts["task"])
+    network: Answering
+    if not isinstance(task, HeadTask):
+        network = Translator(load_model(place / MODEL, device=device), task, labels)
+    else:
+        reader = open_reader(facts["reader"], place / MODEL, stack=facts.get("stack", ""), device=device)
+        network = TaskNetwork(reader, task, labels, facts["tuning"]["dropout"])
+        load_head(network.head, str(place / HEAD))  # type: ignore[arg-type]
+    network.to(next(network.body.parameters()).device).eval()
     return Tuned(network, labels, facts["development"], facts["epoch"])

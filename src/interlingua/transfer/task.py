@@ -14,13 +14,11 @@ import numpy as np
 import torch
 
 from interlingua.errors import InputError
-from interlingua.models import Model
-from interlingua.transfer.encode import Encoded
+from interlingua.transfer.encode import IGNORED, Encoded
+from interlingua.transfer.readers import Reader
 
 Array = np.ndarray[Any, Any]
 Labels = tuple[str, ...]
-# Answers that are not trained on.
-IGNORED = -100
 
 R = TypeVar("R")
 G = TypeVar("G")
@@ -36,6 +34,10 @@ class Task(ABC, Generic[R, G]):
     # whether words are asked about, and not sentences
     words: ClassVar[bool] = True
 
+    def language(self, record: R) -> str:
+        """What a score is of: the language of a record."""
+        return str(record.language)  # type: ignore[attr-defined]
+
     @abstractmethod
     def read(self, source: str, language: str, split: str) -> R:
         """A record, from a data set's name or a file."""
@@ -49,8 +51,20 @@ class Task(ABC, Generic[R, G]):
         """The names of classes that answers are made of."""
 
     @abstractmethod
-    def encode(self, model: Model, record: R) -> Encoded:
-        """Token numbers, for a model."""
+    def counts(self, gold: G, answer: G) -> tuple[int, ...]:
+        """What a score is a function of, for one sentence."""
+
+    @abstractmethod
+    def score(self, counts: Array) -> Array:
+        """Scores of sums of counts: (..., counts) -> (..., 1 + `also`), between 0 and 1."""
+
+
+class HeadTask(Task[R, G]):
+    """A task that a head over hidden states learns: all but those whose answers a model writes itself."""
+
+    @abstractmethod
+    def encode(self, reader: Reader, record: R) -> Encoded:
+        """Token numbers, as a reader has them."""
 
     @abstractmethod
     def head(self, width: int, labels: Labels, dropout: float) -> torch.nn.Module:
@@ -68,18 +82,10 @@ class Task(ABC, Generic[R, G]):
     def decode(self, scores: Any, lengths: Sequence[int], labels: Labels) -> list[G]:
         """An answer for every sentence of a batch."""
 
-    @abstractmethod
-    def counts(self, gold: G, answer: G) -> tuple[int, ...]:
-        """What a score is a function of, for one sentence."""
-
-    @abstractmethod
-    def score(self, counts: Array) -> Array:
-        """Scores of sums of counts: (..., counts) -> (..., 1 + `also`), between 0 and 1."""
-
 
 def known(labels: Labels, gold: Sequence[Any], task: Task[Any, Any], where: str) -> tuple[str, ...]:
     """The classes of answers that are not among those of training; an error if none of them is."""
-    there = task.labels(gold)
+    there = task.labels(gold) if isinstance(task, HeadTask) else ()
     new = tuple(label for label in there if label not in set(labels))
     if there and len(new) == len(there):
         raise InputError(

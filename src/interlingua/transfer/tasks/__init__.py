@@ -8,8 +8,9 @@ from interlingua.transfer.tasks.classification import Nli, Sentiment
 from interlingua.transfer.tasks.ner import Ner
 from interlingua.transfer.tasks.parsing import Parsing
 from interlingua.transfer.tasks.pos import Pos
+from interlingua.transfer.tasks.translation import Translation
 
-TASKS: tuple[Task[Any, Any], ...] = (Pos(), Ner(), Parsing(), Nli(), Sentiment())
+TASKS: tuple[Task[Any, Any], ...] = (Pos(), Ner(), Parsing(), Nli(), Sentiment(), Translation())
 
 
 def task(name: str) -> Task[Any, Any]:

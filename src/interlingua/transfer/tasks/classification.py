@@ -9,14 +9,14 @@ import torch
 
 from interlingua.corpora.loading import labelled
 from interlingua.errors import InputError
-from interlingua.models import Model
-from interlingua.transfer.encode import Encoded, encode_texts
+from interlingua.transfer.encode import Encoded
 from interlingua.transfer.heads import Linear
-from interlingua.transfer.task import Array, Labels, Task, divided, numbers
+from interlingua.transfer.readers import Reader
+from interlingua.transfer.task import Array, HeadTask, Labels, divided, numbers
 from interlingua.types import LabelledCorpus
 
 
-class Classification(Task[LabelledCorpus, str]):
+class Classification(HeadTask[LabelledCorpus, str]):
     """A linear layer over the first token, or the mean over tokens of models that have none for the sentence."""
 
     metric = "accuracy"
@@ -39,9 +39,9 @@ class Classification(Task[LabelledCorpus, str]):
         """All classes."""
         return tuple(sorted(set(gold)))
 
-    def encode(self, model: Model, record: LabelledCorpus) -> Encoded:
+    def encode(self, reader: Reader, record: LabelledCorpus) -> Encoded:
         """Texts, or pairs."""
-        return encode_texts(model, record.language, record.texts)
+        return reader.texts(record.language, record.texts)
 
     def head(self, width: int, labels: Labels, dropout: float) -> torch.nn.Module:
         """A linear layer."""

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from interlingua.corpora.loading import treebank
-from interlingua.models import Model
-from interlingua.transfer.encode import Encoded, encode_words, padded
+from interlingua.transfer.encode import IGNORED, Encoded, padded
 from interlingua.transfer.heads import Biaffine, Parses
-from interlingua.transfer.task import IGNORED, Array, Labels, Task, divided, numbers
+from interlingua.transfer.readers import Reader
+from interlingua.transfer.task import Array, HeadTask, Labels, divided, numbers
 from interlingua.transfer.trees import best_tree
 from interlingua.types import Treebank
 
@@ -20,7 +20,7 @@ Arcs = tuple[tuple[int, str], ...]
 ROOT = "root"
 
 
-class Parsing(Task[Treebank, Arcs]):
+class Parsing(HeadTask[Treebank, Arcs]):
     """A biaffine scorer over first tokens; one tree with one root a sentence.
 
     LAS is the share of syntactic words whose head and universal relation (`nsubj` of `nsubj:pass`) are right, UAS that
@@ -46,9 +46,9 @@ class Parsing(Task[Treebank, Arcs]):
         """All relations."""
         return tuple(sorted({name for row in gold for _, name in row}))
 
-    def encode(self, model: Model, record: Treebank) -> Encoded:
+    def encode(self, reader: Reader, record: Treebank) -> Encoded:
         """Syntactic words in their sentences."""
-        return encode_words(model, record)
+        return reader.words(record)
 
     def head(self, width: int, labels: Labels, dropout: float) -> torch.nn.Module:
         """A biaffine scorer."""

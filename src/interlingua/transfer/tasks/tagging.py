@@ -6,23 +6,23 @@ from collections.abc import Sequence
 
 import torch
 
-from interlingua.models import Model
-from interlingua.transfer.encode import Encoded, encode_words, padded
+from interlingua.transfer.encode import IGNORED, Encoded, padded
 from interlingua.transfer.heads import Linear
-from interlingua.transfer.task import IGNORED, Array, Labels, Task, numbers
+from interlingua.transfer.readers import Reader
+from interlingua.transfer.task import Array, HeadTask, Labels, numbers
 from interlingua.types import TaggedCorpus, Words
 
 
-class Tagging(Task[TaggedCorpus, Words]):
+class Tagging(HeadTask[TaggedCorpus, Words]):
     """A linear layer over the first token of every word."""
 
     def labels(self, gold: Sequence[Words]) -> Labels:
         """All tags."""
         return tuple(sorted({tag for row in gold for tag in row}))
 
-    def encode(self, model: Model, record: TaggedCorpus) -> Encoded:
+    def encode(self, reader: Reader, record: TaggedCorpus) -> Encoded:
         """Words in their sentences."""
-        return encode_words(model, record)
+        return reader.words(record)
 
     def head(self, width: int, labels: Labels, dropout: float) -> torch.nn.Module:
         """A linear layer."""
