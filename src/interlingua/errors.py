@@ -40,6 +40,7 @@ class UnknownNameError(InputError):
     """A name that is in no catalogue. The message says what is close, and what exists where that is not too long."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.what = what
         choices = sorted(set(known))
         # Short codes are close to one another without meaning anything alike.
         close = difflib.get_close_matches(name.lower(), choices, n=3, cutoff=0.5) if len(name) > 3 else []

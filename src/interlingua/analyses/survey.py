@@ -31,12 +31,15 @@ from interlingua.measures.prepare import Preparation
 from interlingua.models import Model, PerLanguage, load_model
 from interlingua.models.load import shown
 from interlingua.report.tables import (
+    ABOVE,
     CACHE,
     COLUMNS,
     CONFIG,
+    MAPS,
     REPRESENTATIONS,
     RESULTS,
     SCHEMA,
+    TUNED,
     Tables,
     config_of,
     empty,
@@ -308,6 +311,9 @@ def same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:
         if other and numbers:
             shown = "; ".join(_unlike(k, before.get(k), config[k]) for k in other[:3])
             raise InputError(f"{folder} holds another run ({shown}): choose another folder, or --force to replace it")
+        for name in (TUNED, ABOVE, MAPS) if other else ():
+            # Begun for something else, and not to be gone on with.
+            shutil.rmtree(folder / name, ignore_errors=True)
         if set(other) & {
             "models",
             "corpus",

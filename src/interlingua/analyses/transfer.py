@@ -1,49 +1,41 @@
-"""`transfer`: a model tuned on a task in one language and judged in others, with layers drawn anew beside it.
+"""`transfer`: a model tuned on a task in one language and judged in others, and what stands behind its scores.
 
 A folder holds `config.json`, `scores.parquet` and `.csv` (a row a score), `drops.csv` (what is lost where layers were
-drawn anew), `tuned/` (the tuned models, which every verb takes), and what a run that was killed goes on from.
+drawn anew), with parallel text `similarities.csv`, `relations.csv`, `foretold.csv` and `neurons.csv`, `tuned/` (the
+tuned models, which every verb takes), and what a run that was killed goes on from.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from interlingua.analyses.relate import AFTER, BEFORE, foretold, measured, relations
 from interlingua.analyses.survey import made_with, same_run
+from interlingua.analyses.transfer_run import Attempt, Stage, TransferRun
 from interlingua.errors import InputError
 from interlingua.folders import claimed
 from interlingua.models.load import load_model, shown
-from interlingua.report.tables import CACHE, whole
-from interlingua.report.transferred import FREQUENT, WHOLE, TransferTables, write_transfer
-from interlingua.transfer.ablate import chosen, reinitialise
-from interlingua.transfer.evaluate import DRAWS, Score, evaluate, most_frequent
-from interlingua.transfer.finetune import Tuning, tune
-from interlingua.transfer.task import Task
+from interlingua.report.transfer_tables import WHOLE, TransferTables, write_transfer
+from interlingua.transfer.ablate import chosen
+from interlingua.transfer.evaluate import DRAWS, evaluate
+from interlingua.transfer.neurons import RANDOM, chosen_neurons, silenced
+from interlingua.transfer.readers import ModelReader
+from interlingua.transfer.task import HeadTask, Task
 from interlingua.transfer.tasks import task as task_named
-from interlingua.types import TaggedCorpus, Treebank
+from interlingua.types import ParallelCorpus, Representations, TaggedCorpus, Treebank
 
-Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+__all__ = ["Attempt", "dropped", "transfer"]
+
 Array = np.ndarray[Any, Any]
-TUNED = "tuned"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
-    """What is tuned and how often. `random_init`: blocks drawn anew before tuning, each list a run beside the whole."""
-
-    task: str
-    tuning: Tuning = field(default_factory=Tuning)
-    seeds: int = 1
-    random_init: str = ""
-    keep: bool = True
-    loading: Mapping[str, Any] = field(default_factory=dict)
+# Random sets of neurons that the chosen ones are set against, and sentences a language that they are judged by.
+SETS, JUDGED = 5, 300
 
 
 def transfer(
@@ -54,117 +46,114 @@ def transfer(
     out: str | Path,
     how: Attempt,
     *,
+    parallel: ParallelCorpus | None = None,
     force: bool = False,
     stage: Stage = lambda _name: nullcontext(lambda _done, _total: None),
 ) -> TransferTables:
-    """Tune on records of one language or several; score records of any, the first training language's among them."""
+    """Tune on records of one language or several; score records of any, the first training language's among them.
+
+    With `parallel` text, similarity before and after tuning is set against gaps, and languages of it that have no test
+    are foretold a score.
+    """
     if not train or not development:
         raise InputError("there is nothing to tune on, or nothing to choose the epoch by")
+    _check_apart(train, tests)
+    task, folder = task_named(how.task), Path(out)
+    _check(task, how, parallel)
+    blocks = load_model(model, **how.loading).layers.blocks
+    groups = chosen(how.random_init, blocks)
+    config = _config(task, model, train, development, tests, how, parallel)
+    with claimed(folder):
+        same_run(folder, config, force=force)
+        run = TransferRun(model, (train, development, tests), folder, how, stage)
+        run.all(groups)
+        made: dict[str, Any] = {"drops": list(dropped(task, run.counts, run.source, how.tuning.seed))}
+        if parallel is not None:
+            made |= _related(run, parallel)
+        tables = TransferTables.of(config, run.rows, **made)
+        write_transfer(tables, folder)
+    return tables
+
+
+def _check_apart(train: Sequence[Any], tests: Sequence[Any]) -> None:
     seen = {row for each in train for row in _content(each)}
     for test in tests:
         if 2 * sum(row in seen for row in _content(test)) > len(test):
             raise InputError(f"{test.name} is tuned on and judged by: name other sentences, or another split")
-    task, folder = task_named(how.task), Path(out)
-    source = str(train[0].language)
-    blocks = load_model(model, **how.loading).layers.blocks
-    groups: list[tuple[int, ...]] = [(), *chosen(how.random_init, blocks)]
-    config = _config(model, train, development, tests, how)
-    with claimed(folder):
-        same_run(folder, config, force=force)
-        (folder / CACHE).mkdir(exist_ok=True)
-        rows: list[dict[str, Any]] = []
-        counts: dict[tuple[str, int], dict[str, Array]] = {}
-        for group in groups:
-            name = _named(group)
-            for seed in range(how.tuning.seed, how.tuning.seed + how.seeds):
-                found = _taken(folder, f"{name or 'whole'}.{seed}", lambda: _tuned(
-                    model, task, train, development, tests, folder, how, group, seed, source, stage,  # noqa: B023
-                ))  # fmt: skip
-                rows += found["rows"]
-                counts[name, seed] = {lang: np.array(each) for lang, each in found["counts"].items()}
-        if hasattr(tests[0], "tags"):
-            rows += [_frequent(task, train, record) for record in tests]
-        tables = TransferTables.of(config, rows, list(dropped(task, counts, source, how.tuning.seed)))
-        write_transfer(tables, folder)
-    return tables
+
+
+def _check(task: Task[Any, Any], how: Attempt, parallel: ParallelCorpus | None) -> None:
+    """An error before anything is tuned, where parts of what was asked for do not go together."""
+    if parallel is not None and not how.keep:
+        raise InputError("similarity after tuning is that of the tuned model: keep it")
+    if parallel is not None and not isinstance(task, HeadTask):
+        raise InputError(f"scores of {task.name} are of pairs of languages: similarity is not set against them")
+    if how.neurons and parallel is None:
+        raise InputError("which neurons languages share is seen in parallel text: name some")
+    if how.baseline and not (isinstance(task, HeadTask) and task.words):
+        raise InputError(f"the BiLSTM reads words, and {task.name} is about sentences: leave the baseline out")
 
 
 def _content(record: Any) -> Sequence[Any]:
     """What is asked about: the words or texts of every sentence."""
     if isinstance(record, Treebank):
         return [tree.words for tree in record.trees]
+    if isinstance(record, ParallelCorpus):
+        return record.columns[0]
     return record.words if isinstance(record, TaggedCorpus) else record.texts
 
 
-def _named(group: Sequence[int]) -> str:
-    """Blocks as they are asked for: 1-2."""
-    if not group:
-        return WHOLE
-    return str(group[0]) if len(group) == 1 else f"{group[0]}-{group[-1]}"
-
-
-def _taken(folder: Path, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    place = folder / CACHE / f"{name}.json"
-    if not place.exists():
-        whole(place, json.dumps(make()).encode())
-    kept: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-    return kept
-
-
-def _tuned(
-    model: str,
-    task: Task[Any, Any],
-    train: Sequence[Any],
-    development: Sequence[Any],
-    tests: Sequence[Any],
-    folder: Path,
-    how: Attempt,
-    group: tuple[int, ...],
-    seed: int,
-    source: str,
-    stage: Stage,
-) -> dict[str, Any]:
-    """Tuned and judged once; models with layers drawn anew are not kept."""
-    name = _named(group)
-    place = folder / TUNED / f"{'random-' + name if name else 'whole'}.{seed}"
-    loaded = load_model(model, **how.loading)
-    if group:
-        reinitialise(loaded, group, seed=seed)
-    told = f"tuning{f', blocks {name} random' if name else ''}, seed {seed}"
-    with stage(told) as progress:
-        tuned = tune(loaded, task, train, development, place, replace(how.tuning, seed=seed), progress=progress)
-    with stage("scoring"):
-        scores = evaluate(tuned, tests, source, seed=seed)
-    if group or not how.keep:
-        shutil.rmtree(place)
-    about = {"init": name, "seed": seed, "development": tuned.development, "epoch": tuned.epoch}
+def _related(run: TransferRun, corpus: ParallelCorpus) -> dict[str, Any]:
+    """Similarity before and after tuning, what it has to do with gaps, and what neurons have."""
+    how, place = run.how, run.folder
+    before, _ = measured(
+        run.model, corpus, run.source, how.measures, place, BEFORE, loading=how.loading, stage=run.stage
+    )
+    after, reps = measured(
+        str(run.whole() / "model"), corpus, run.source, how.measures, place, AFTER, loading=how.loading, stage=run.stage
+    )
+    scores = TransferTables.of({"train": [[run.source]]}, run.rows).by_language().set_index("language")
+    others = [lang for lang in scores.index if lang != run.source]
+    gaps, values = ({lang: float(scores[name][lang]) for lang in others} for name in ("gap", "value"))
+    similar = [*before, *after]
     return {
-        "rows": [{**about, **row} for score in scores for row in _rows(score)],
-        "counts": {score.language: score.counts.tolist() for score in scores},
+        "similarities": similar,
+        "relations": list(relations(similar, gaps, seed=how.tuning.seed)),
+        "foretold": list(foretold(similar, values)),
+        "neurons": list(_neurons(run, reps)) if how.neurons else [],
     }
 
 
-def _rows(score: Score) -> Iterator[dict[str, Any]]:
-    facts = {
-        "language": score.language, "set": score.name, "sentences": score.sentences, "unknown": score.unknown,
-        "lost": score.lost, "new": " ".join(score.new),
-    }  # fmt: skip
-    yield {
-        **facts,
-        "metric": score.metric,
-        "value": score.value,
-        "low": score.low,
-        "high": score.high,
-        "gap": score.gap,
-    }
-    for name, value in score.also:
-        yield {**facts, "metric": name, "value": value}
+def _neurons(run: TransferRun, reps: Representations) -> Iterator[dict[str, Any]]:
+    """What every language's score changes by where neurons are held at their means: a row a layer, kind and language.
 
+    Of random neurons the mean over sets, `low` and `high` being the lowest and highest of them.
+    """
+    tuned, how = run.opened(), run.how
+    reader = tuned.network.body
+    assert isinstance(reader, ModelReader)
+    tests = [test[:JUDGED] for test in run.tests]
 
-def _frequent(task: Task[Any, Any], train: Sequence[Any], record: Any) -> dict[str, Any]:
-    value = most_frequent(task, train, record)
-    about = {"init": FREQUENT, "language": str(record.language), "set": record.name, "sentences": len(record)}
-    return {**about, "metric": task.metric, "value": value}
+    def scores() -> dict[str, float]:
+        return {score.language: score.value for score in evaluate(tuned, tests, run.source)}
+
+    whole = scores()
+    blocks = reader.model.layers.blocks
+    with run.stage("putting neurons to silence") as progress:
+        for layer in range(1, blocks + 1):
+            means = np.asarray(reps[run.source, layer]).mean(0)
+            kinds = chosen_neurons(reps, run.source, layer, how.neurons, draws=SETS, seed=how.tuning.seed)
+            for kind, sets in kinds.items():
+                found = []
+                for neurons in sets:
+                    with silenced(reader.model, layer, neurons, means):
+                        found.append(scores())
+                for lang, own in whole.items():
+                    changes = [each[lang] - own for each in found]
+                    ends = {"low": min(changes), "high": max(changes)} if kind == RANDOM else {}
+                    yield {"layer": layer, "kind": kind, "neurons": len(sets[0]), "language": lang,
+                           "change": float(np.mean(changes)), **ends}  # fmt: skip
+            progress(layer, blocks)
 
 
 def dropped(
@@ -199,10 +188,16 @@ def _main(task: Task[Any, Any], counts: Array) -> Array:
 
 
 def _config(
-    model: str, train: Sequence[Any], development: Sequence[Any], tests: Sequence[Any], how: Attempt
+    task: Task[Any, Any],
+    model: str,
+    train: Sequence[Any],
+    development: Sequence[Any],
+    tests: Sequence[Any],
+    how: Attempt,
+    parallel: ParallelCorpus | None,
 ) -> dict[str, Any]:
     def described(records: Sequence[Any]) -> list[Any]:
-        return [[str(r.language), r.name, len(r), r.hash] for r in records]
+        return [[task.language(r), r.name, len(r), r.hash] for r in records]
 
     config = {
         "kind": "transfer",
@@ -210,6 +205,7 @@ def _config(
         "train": described(train),
         "development": described(development),
         "tests": described(tests),
+        "parallel": None if parallel is None else [parallel.name, len(parallel), parallel.hash],
         **asdict(how),
         "loading": {k: v for k, v in how.loading.items() if v and k != "device"},
         "versions": made_with(),

@@ -15,7 +15,20 @@ from typing import Annotated
 import typer
 
 from interlingua import __version__
-from interlingua.cli import compare, concepts, data, demo, doctor, explain, extract, map, pretrain, report, transfer
+from interlingua.cli import (
+    compare,
+    concepts,
+    data,
+    demo,
+    doctor,
+    explain,
+    extract,
+    map,
+    mapped_transfer,
+    pretrain,
+    report,
+    transfer,
+)
 from interlingua.errors import InterlinguaError
 
 HELP = """Is there a common language inside a multilingual language model?
@@ -37,6 +50,7 @@ app.command("extract")(extract.extract)
 app.command("map")(map.map_)
 app.command("concepts")(concepts.concepts)
 app.command("transfer")(transfer.transfer)
+app.command("mapped-transfer")(mapped_transfer.mapped_transfer)
 app.command("pretrain")(pretrain.pretrain)
 app.command("doctor")(doctor.doctor)
 

@@ -66,16 +66,22 @@ def _drawn_again(kind: str, folder: Path, formats: tuple[str, ...], *, as_json: 
     """The page of a run of `map`, `concepts` or `transfer`."""
     from interlingua.cli.concepts import show_concepts
     from interlingua.cli.map import show_map
+    from interlingua.cli.mapped_transfer import show_graft
     from interlingua.cli.transfer import show_transfer
     from interlingua.folders import claimed
     from interlingua.report.concepts import publish_concepts, read_concept_tables
+    from interlingua.report.grafted import publish_graft, read_graft
     from interlingua.report.mapped import publish_map, read_map
-    from interlingua.report.transferred import publish_transfer, read_transfer
+    from interlingua.report.transfer_tables import read_transfer
+    from interlingua.report.transferred import publish_transfer
 
     with claimed(folder):
         if kind == "map":
             mapped = read_map(folder)
             show_map(mapped, publish_map(mapped, folder, formats=formats), as_json=as_json)
+        elif kind == "mapped-transfer":
+            grafted = read_graft(folder)
+            show_graft(grafted, publish_graft(grafted, folder, formats=formats), as_json=as_json)
         elif kind == "transfer":
             tuned = read_transfer(folder)
             show_transfer(tuned, publish_transfer(tuned, folder, formats=formats), as_json=as_json)

@@ -14,14 +14,17 @@ from interlingua.cli.data import Formats, Json, Langs, tags
 from interlingua.cli.extract import needs_models
 
 if TYPE_CHECKING:
-    from interlingua.report.transferred import TransferTables
+    from interlingua.report.transfer_tables import TransferTables
     from interlingua.transfer.task import Task
+    from interlingua.types import ParallelCorpus
 
 
 def transfer(
     model: Annotated[str, typer.Argument(help="A Hub id or a folder.")] = BUILT_IN,
-    task: Annotated[str, typer.Option("--task", help="pos, ner, parsing, nli or sentiment.")] = "",
-    train: Annotated[str, typer.Option("--train", help="What to tune on: panx, ud/en_ewt, nli_en:dev, en=FILE.")] = "",
+    task: Annotated[str, typer.Option("--task", help="pos, ner, parsing, nli, sentiment or translation.")] = "",
+    train: Annotated[
+        str, typer.Option("--train", help="What to tune on, separated by commas: panx, ud/en_ewt, nli_en:dev, en=FILE.")
+    ] = "",
     tests: Annotated[str, typer.Option("--eval", help="Where to judge, separated by commas: ud/fr_gsd,ru=FILE.")] = "",
     langs: Langs = "",
     rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows to tune on.", min=0)] = 0,
@@ -30,6 +33,23 @@ def transfer(
         str, typer.Option("--random-init", help="Draw blocks anew first: 1-2,3-4, pairs, each or below.")
     ] = "",
     seeds: Annotated[int, typer.Option(help="Tune so many times.", min=1)] = 1,
+    grid: Annotated[
+        str, typer.Option(help="Settings to try: wu2020-words, wu2020-nli, or a YAML file such as batch: [16, 32].")
+    ] = "",
+    baseline: Annotated[
+        bool, typer.Option("--baseline", help="Train a BiLSTM on the same words beside: what is pretraining worth?")
+    ] = False,
+    parallel: Annotated[
+        str, typer.Option(help="Parallel text: similarity before and after tuning, and what it has to do with gaps.")
+    ] = "",
+    foretell: Annotated[
+        str, typer.Option("--foretell", help="Languages of --parallel without labels, to be foretold a score: sw,tr.")
+    ] = "",
+    measures: Annotated[str, typer.Option(help="Of similarity.")] = "anc,linear_cka,matching",
+    neurons: Annotated[
+        float, typer.Option(help="Share of shared, specific and random neurons to put to silence: 0.1.", min=0, max=0.5)
+    ] = 0.0,
+    beams: Annotated[int, typer.Option(help="Translation: of the search; 1 is greedy.", min=1)] = 1,
     epochs: Annotated[int, typer.Option(min=1)] = 10,
     batch: Annotated[int, typer.Option(help="Sentences an update.", min=1)] = 32,
     rate: Annotated[float, typer.Option(help="Of learning; by default by the width of the network.", min=0)] = 0.0,
@@ -49,6 +69,8 @@ def transfer(
 
     Run it again after an interruption and it goes on. Data sets of several languages: --langs, the first is the source.
 
+    Several languages to tune on: --train ud/en_ewt,ud/fr_gsd; gaps are from the first.
+
     Example: interlingua transfer --task ner --train panx --langs en,fr,de,ru --rows 2000 --epochs 3 --out ner
     """
     from interlingua.errors import InputError
@@ -63,27 +85,28 @@ def transfer(
     from interlingua.cli.progress import bar
     from interlingua.report.transferred import publish_transfer
     from interlingua.transfer.finetune import Tuning
+    from interlingua.transfer.grids import read_grid
     from interlingua.transfer.tasks import task as task_named
 
     chosen = task_named(task)
-    spoken = tags(langs)
-    source_lang, source = _named(train, str(spoken[0]) if spoken else "")
-    asked = [_named(each, "") for each in filter(None, tests.split(","))]
+    spoken = _languages(chosen, langs)
+    sources = [named_set(each, spoken[0] if spoken else "") for each in filter(None, train.split(","))]
+    asked = [named_set(each, "") for each in filter(None, tests.split(","))]
     if not asked:
         if len(spoken) < 2:
             raise InputError("say where to judge with --eval, or name several languages with --langs")
-        asked = [(str(lang), source) for lang in spoken[1:]]
-    learnt = _read(chosen, source, source_lang, "train")
-    learnt = learnt[:rows] if rows else learnt
-    learnt, development = _developed(chosen, source, source_lang, learnt)
-    own = [] if any(lang == source_lang for lang, _ in asked) else [(source_lang, source.partition(":")[0])]
-    judged = [_read(chosen, name, lang, "test") for lang, name in [*own, *asked]]
+        asked = [(lang, sources[0][1].partition(":")[0]) for lang in spoken[1:]]
+    both = [learnt_from(chosen, name, lang, rows) for lang, name in sources]
+    have = {lang for lang, _ in asked}
+    own = [(lang, name.partition(":")[0]) for lang, name in sources[:1] if lang not in have]
+    judged = [judged_by(chosen, name, lang) for lang, name in [*own, *asked]]
+    beside = _parallel(parallel, [chosen.language(record) for record in judged], foretell)
     tuning = Tuning(
         epochs=epochs,
         batch=batch,
         rate=rate,
         head_rate=head_rate,
-        frozen=tuple(_number(part) for part in filter(None, frozen.split(","))),
+        frozen=whole_numbers(frozen),
         patience=patience,
         bf16=bf16,
         seed=seed,
@@ -93,36 +116,80 @@ def transfer(
         tuning=tuning,
         seeds=seeds,
         random_init=random_init,
+        grid=read_grid(grid) if grid else None,
+        baseline=baseline,
+        measures=tuple(filter(None, measures.split(","))),
+        neurons=neurons,
+        beams=beams,
         keep=keep,
         loading={"stack": stack, "device": device},
     )
     figures = formats_of(formats)
-    tables = run(model, [learnt], [development], judged, out, how, force=force, stage=bar)
+    learnt, development = [record for record, _ in both], [record for _, record in both]
+    tables = run(model, learnt, development, judged, out, how, parallel=beside, force=force, stage=bar)
     with bar("writing the report"):
         place = publish_transfer(tables, out, formats=figures)
     show_transfer(tables, place, as_json=as_json)
 
 
-def _read(task: Task[Any, Any], name: str, lang: str, split: str) -> Any:
-    """A record; `nli_en/snli:dev` names the split."""
-    name, _, said = name.partition(":")
-    return task.read(name, lang, said or split)
+def learnt_from(task: Task[Any, Any], name: str, lang: str, rows: int) -> tuple[Any, Any]:
+    """What to tune on and what to choose the epoch by: the split `dev`, or the last tenth of the rest.
 
-
-def _developed(task: Task[Any, Any], name: str, lang: str, learnt: Any) -> tuple[Any, Any]:
-    """What to tune on and what to choose the epoch by: the split `dev`, or the last tenth of the rest."""
-    from interlingua.errors import UnknownNameError
-
-    if ":" not in name:
-        try:
-            return learnt, task.read(name, lang, "dev")
-        except UnknownNameError:
-            pass
+    Where a data set has no split `test`, it is judged by `dev`, which is then not chosen by.
+    """
+    learnt = _first(task, name, lang, "train")
+    learnt = learnt[:rows] if rows else learnt
+    if ":" not in name and _first(task, name, lang, "test", needed=False) is not None:
+        development = _first(task, name, lang, "dev", needed=False)
+        if development is not None:
+            return learnt, development
     many = max(1, len(learnt) // 10)
     return learnt[:-many], learnt[-many:]
 
 
-def _named(text: str, lang: str) -> tuple[str, str]:
+def judged_by(task: Task[Any, Any], name: str, lang: str) -> Any:
+    """What to judge by: the split that is said (`panx:train`), else `test`, else `dev`."""
+    return _first(task, name, lang, "test", "dev")
+
+
+def _first(task: Task[Any, Any], name: str, lang: str, *splits: str, needed: bool = True) -> Any:
+    """A record of the first of these splits that there is; `nli_en/snli:dev` names it."""
+    from interlingua.errors import UnknownNameError
+
+    name, _, said = name.partition(":")
+    missing: UnknownNameError | None = None
+    for split in (said,) if said else splits:
+        try:
+            return task.read(name, lang, split)
+        except UnknownNameError as error:
+            if not error.what.startswith("split"):
+                raise
+            missing = missing or error
+    if needed and missing is not None:
+        raise missing
+    return None
+
+
+def _languages(task: Task[Any, Any], langs: str) -> list[str]:
+    """Languages as they were named; of translation, pairs such as fr-en."""
+    if task.name == "translation":
+        return [each.strip() for each in langs.split(",") if each.strip()]
+    return [str(lang) for lang in tags(langs)]
+
+
+def _parallel(name: str, judged: list[str], more: str) -> ParallelCorpus | None:
+    """Parallel text of the languages that are judged, and of others to be foretold."""
+    from interlingua.corpora.loading import parallel
+    from interlingua.errors import InputError
+
+    if not name:
+        if more:
+            raise InputError("a score is foretold from similarity: name parallel text with --parallel")
+        return None
+    return parallel(name, *dict.fromkeys([*judged, *(str(lang) for lang in tags(more))]))
+
+
+def named_set(text: str, lang: str) -> tuple[str, str]:
     """A language and a data set: en=FILE says both, ud/en_ewt has the language in its name; :split may follow."""
     from interlingua.errors import InputError
 
@@ -137,35 +204,38 @@ def _named(text: str, lang: str) -> tuple[str, str]:
     return lang or (said[1] if said else ""), name
 
 
-def _number(text: str) -> int:
+def whole_numbers(text: str) -> tuple[int, ...]:
+    """Layers, separated by commas."""
     from interlingua.errors import InputError
 
-    if not text.strip().isdigit():
-        raise InputError(f"{text!r} is no layer: write numbers, such as 0,1,2")
-    return int(text)
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if wrong := [part for part in parts if not part.isdigit()]:
+        raise InputError(f"{wrong[0]!r} is no layer: write numbers, such as 0,1,2")
+    return tuple(map(int, parts))
 
 
 def show_transfer(tables: TransferTables, place: Path, *, as_json: bool) -> None:
     """Scores by language and what they say, on the terminal or as JSON."""
     from interlingua.cli.terminal import visible
-    from interlingua.report.transferred import FREQUENT, told
+    from interlingua.report.transfer_tables import BESIDE, BILSTM, FREQUENT
+    from interlingua.report.transferred import told
 
     if as_json:
         found: dict[str, Any] = {
             "summary": [{"heading": heading, "text": text} for heading, text in told(tables)],
             "scores": json.loads(tables.scores.to_json(orient="records")),
-            "drops": json.loads(tables.drops.to_json(orient="records")),
+            **{name: json.loads(getattr(tables, name).to_json(orient="records")) for name in BESIDE},
             "report": str(place),
         }
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    usual = tables.by_language(FREQUENT).set_index("language")["value"]
-    last = f"{FREQUENT:>20}" if len(usual) else ""
-    typer.echo(f"{'language':<12}{tables.metric:>10}{'interval':>16}{'gap':>9}{'sentences':>11}{last}")
+    beside = {name: found for name in (BILSTM, FREQUENT) if (found := tables.beside(name))}
+    more = "".join(f"{name:>20}" for name in beside)
+    typer.echo(f"{'language':<12}{tables.metric:>10}{'interval':>16}{'gap':>9}{'sentences':>11}{more}")
     for r in tables.by_language().itertuples():
-        beside = f"{usual[r.language]:20.3f}" if r.language in usual else ""
         line = f"{visible(r.language):<12}{r.value:10.3f}{f'{r.low:.3f}-{r.high:.3f}':>16}{r.gap:9.3f}"
-        typer.echo(f"{line}{int(r.sentences):11,}{beside}")
+        more = "".join(f"{found[r.language]:20.3f}" for found in beside.values())
+        typer.echo(f"{line}{int(r.sentences):11,}{more}")
     for name, part in tables.drops.groupby("init", sort=False):
         each = ", ".join(f"{r.language} {r.drop:+.3f} ({r.low:+.3f} to {r.high:+.3f})" for r in part.itertuples())
         typer.echo(f"without blocks {name}: {each}")

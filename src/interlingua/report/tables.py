@@ -121,10 +121,14 @@ SCORES, NEIGHBOURS, ALIGNMENTS, INDUCED, MAPPED = (
 # What `interlingua concepts` writes.
 SWEEPS, CONCEPTS, BROWSED = "sweeps.parquet", "concepts.parquet", "concepts.html"
 LABELS, LEXICONS, NAMES = "labels", "lexicons", "names.json"
+# What `interlingua transfer` and `mapped-transfer` write; the last three are what is tuned, under way or done.
+TRANSFERRED = ("transfer.html", "mapped-transfer.html", "drops.csv", "similarities.csv", "relations.csv",
+               "foretold.csv", "neurons.csv")  # fmt: skip
+TUNED, ABOVE, MAPS = "tuned", "above", "maps"
 OURS = (
     REPRESENTATIONS, CACHE, DETAILS, "figures", "report.html", CONFIG, f"{RESULTS}.parquet", f"{RESULTS}.csv",
     f"{SCORES}.parquet", f"{SCORES}.csv", NEIGHBOURS, ALIGNMENTS, INDUCED, MAPPED,
-    SWEEPS, CONCEPTS, BROWSED, LABELS, LEXICONS, NAMES,
+    SWEEPS, CONCEPTS, BROWSED, LABELS, LEXICONS, NAMES, *TRANSFERRED, TUNED, ABOVE, MAPS,
 )  # fmt: skip
 # What a run may differ in without being another run.
 MAY_DIFFER = ("versions", "device", "schema")

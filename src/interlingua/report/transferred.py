@@ -1,118 +1,138 @@
-"""The report of `interlingua transfer`: scores by language, gaps, and what is lost where layers are drawn anew."""
+"""The page of `interlingua transfer`: what was found, in words and figures."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from interlingua.errors import FormatError, InputError
 from interlingua.report.framed import Framed
 from interlingua.report.page import shown
-from interlingua.report.rows import printable
-from interlingua.report.tables import CONFIG, SCORES, harmless, pandas, whole
-from interlingua.report.theme import MARKED, Figure, Rows, alt, themed
+from interlingua.report.transfer_figures import figures
+from interlingua.report.transfer_tables import BILSTM, COLUMNS, COMMON, FREQUENT, WHOLE, TransferTables
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PAGE, DROPS = "transfer.html", "drops.csv"
-# The rows of a model as it is, and of the tag that each word had most often.
-WHOLE, FREQUENT = "", "most frequent tag"
-COLUMNS = (
-    "init", "seed", "language", "set", "metric", "value", "low", "high", "gap", "sentences", "unknown", "lost", "new",
-    "development", "epoch",
-)  # fmt: skip
-DROPPED = ("init", "language", "source", "drop", "low", "high", "verdict")
+PAGE = "transfer.html"
 # A share of unknown tokens above which a tokenizer does not know a language.
 UNKNOWN = 0.05
 
 
-@dataclass(frozen=True)
-class TransferTables:
-    """Scores, what is lost without layers, and what was asked for."""
-
-    scores: pd.DataFrame
-    drops: pd.DataFrame
-    config: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, config: Mapping[str, Any], scores: Sequence[Any], drops: Sequence[Any]) -> TransferTables:
-        """From rows."""
-        pd = pandas()
-        return cls(pd.DataFrame(scores, columns=list(COLUMNS)), pd.DataFrame(drops, columns=list(DROPPED)), config)
-
-    @property
-    def metric(self) -> str:
-        """The score that is the task's own."""
-        return str(self.scores["metric"].iloc[0])
-
-    @property
-    def source(self) -> str:
-        """The language that was tuned on."""
-        return str(self.config["train"][0][0])
-
-    def by_language(self, init: str = WHOLE) -> pd.DataFrame:
-        """The task's own score of every language, the mean over seeds."""
-        rows = self.scores[(self.scores["metric"] == self.metric) & (self.scores["init"] == init)]
-        return rows.groupby("language", sort=False).mean(numeric_only=True).reset_index()
-
-
-def write_transfer(tables: TransferTables, folder: Path) -> None:
-    """Into a folder, each file whole or not at all."""
-    whole(folder / f"{SCORES}.parquet", tables.scores.to_parquet(index=False))
-    whole(folder / f"{SCORES}.csv", harmless(tables.scores).to_csv(index=False).encode())
-    whole(folder / DROPS, tables.drops.to_csv(index=False).encode())
-
-
-def read_transfer(folder: Path) -> TransferTables:
-    """The tables of a folder that `interlingua transfer` wrote."""
-    pd = pandas()
-    if not (folder / DROPS).exists():
-        raise InputError(f"{folder} holds no transfer: it has no {DROPS}")
-    try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        drops = pd.read_csv(folder / DROPS, dtype={"init": str})
-        return TransferTables(pd.read_parquet(folder / f"{SCORES}.parquet"), drops, config)
-    except (OSError, ValueError) as error:
-        raise FormatError(folder, None, f"it cannot be read ({error}): run it again") from error
-
-
 def told(tables: TransferTables) -> list[tuple[str, str]]:
     """What was found, in words: a heading and a sentence or two each."""
-    rows, usual = tables.by_language(), tables.by_language(FREQUENT).set_index("language")["value"]
+    return [*_scores(tables), *_layers(tables), *_similar(tables), *_neurons(tables), *_careful(tables)]
+
+
+def _scores(tables: TransferTables) -> Iterator[tuple[str, str]]:
+    rows, usual, common = tables.by_language(), tables.beside(FREQUENT), tables.beside(COMMON)
     own = rows[rows["language"] == tables.source].iloc[0]
     others = rows[rows["language"] != tables.source].sort_values("value", ascending=False)
-    found = [
-        (
-            f"{own['value']:.1%} in {tables.source}, where it was tuned",
-            f"{tables.metric}, 95% interval {own['low']:.1%} to {own['high']:.1%}, {int(own['sentences']):,} sentences."
-            + (f" The most frequent tag of each word gives {usual[tables.source]:.1%}." if len(usual) else ""),
-        )
-    ]
+    best = tables.settings
+    yield (
+        f"{own['value']:.1%} in {tables.source}, where it was tuned",
+        f"{tables.metric}, 95% interval {own['low']:.1%} to {own['high']:.1%}, {int(own['sentences']):,} sentences."
+        + (f" Mean of the best {len(best)} settings: {'; '.join(best)}." if len(best) > 1 else "")
+        + (
+            f" The most frequent tag of each word gives {usual[tables.source]:.1%}, the commonest tag of all "
+            f"{common[tables.source]:.1%}."
+            if usual
+            else ""
+        ),
+    )
     if len(others):
         each = ", ".join(
             f"{r.language} {r.value:.1%} ({r.gap * 100:+.1f} points)"
-            + (" no more than the most frequent tag" if r.language in usual and r.low <= usual[r.language] else "")
+            + (" no more than the most frequent tag" if r.low <= usual.get(r.language, -1) else "")
             for r in others.itertuples()
         )
-        found.append((f"{others['value'].mean():.1%} in languages without labels", f"{each}."))
+        yield f"{others['value'].mean():.1%} in languages without labels", f"{each}."
+    if scratch := tables.beside(BILSTM):
+        more = own["value"] - scratch[tables.source]
+        also = ", ".join(f"{lang} {value:.1%}" for lang, value in scratch.items() if lang != tables.source)
+        yield (
+            f"Pretraining is worth {100 * more:+.1f} points in {tables.source}",
+            f"A BiLSTM that knows nothing, trained on the same sentences, reaches {scratch[tables.source]:.1%}"
+            + (f"; in other languages {also}." if also else "."),
+        )
+
+
+def _layers(tables: TransferTables) -> Iterator[tuple[str, str]]:
     for verdict, parts in tables.drops.drop_duplicates("init").groupby("verdict", sort=False):
         names = ", ".join(map(str, parts["init"]))
-        found.append((f"Blocks {names}: {verdict}", _MEANT[str(verdict)]))
+        yield f"Blocks {names}: {verdict}", _MEANT["" if verdict != verdict else str(verdict)]
+
+
+def _similar(tables: TransferTables) -> Iterator[tuple[str, str]]:
+    if not len(tables.similarities):
+        return
+    measure = str(tables.similarities["measure"].iloc[0])
+    mine = tables.similarities[tables.similarities["measure"] == measure]
+    mean = mine.groupby(["state", "layer"])["value"].mean()
+    last = int(mine["layer"].max())
+    tops = {state: int(mean[state].idxmax()) for state in ("before", "after")}
+    yield (
+        f"Tuning takes {measure} at the last layer from {mean['before', last]:.2f} to {mean['after', last]:.2f}",
+        f"Mean over {mine['language'].nunique()} languages. It is highest at layer {tops['before']} before "
+        f"({mean['before', tops['before']]:.2f}) and {tops['after']} after ({mean['after', tops['after']]:.2f}).",
+    )
+    for state in ("before", "after"):
+        found = tables.strongest(state, measure)
+        if found is None:
+            continue
+        sure = "too few languages for a p-value" if found.p != found.p else (
+            f"p {found.p:.3f}, {found.p_adjusted:.3f} for {last + 1} layers looked at"
+        )  # fmt: skip
+        yield (
+            f"{measure} {state} tuning goes with the gap at rho {found.rho:+.2f}",
+            f"Spearman over {int(found.n)} languages at layer {int(found.layer)}, where it is strongest; {sure}.",
+        )
+    yield from _foretold(tables, measure)
+
+
+def _foretold(tables: TransferTables, measure: str) -> Iterator[tuple[str, str]]:
+    mine = tables.foretold[tables.foretold["measure"] == measure]
+    if not len(mine):
+        return
+    known = mine[mine["score"].notna()]
+    error, usual = ((known[name] - known["score"]).abs().mean() for name in ("foretold", "usual"))
+    held = int(((known["low"] <= known["score"]) & (known["score"] <= known["high"])).sum())
+    verdict = "tells something" if error < usual else "tells nothing"
+    yield (
+        f"{measure} {verdict} about a language without labels",
+        f"Foretold from the others, scores are off by {100 * error:.1f} points; the mean of the others by "
+        f"{100 * usual:.1f}. Intervals hold {held} of {len(known)}.",
+    )
+    for r in mine[mine["score"].isna()].itertuples():
+        yield (
+            f"{r.language}, which has no labels: {r.foretold:.1%}",
+            f"Foretold from {int(r.languages)} languages; 80% interval {r.low:.1%} to {r.high:.1%}.",
+        )
+
+
+def _neurons(tables: TransferTables) -> Iterator[tuple[str, str]]:
+    others = tables.neurons[tables.neurons["language"] != tables.source]
+    if not len(others):
+        return
+    mean = others.groupby("kind")["change"].mean() * 100
+    many = int(others["neurons"].iloc[0])
+    yield (
+        f"Neurons that languages share: {mean['shared']:+.1f} points without them",
+        f"{many} a layer held at their means, mean over layers and languages without labels. Those of one language: "
+        f"{mean['specific']:+.1f}; random ones: {mean['random']:+.1f}.",
+    )
+
+
+def _careful(tables: TransferTables) -> Iterator[tuple[str, str]]:
     first = tables.scores[tables.scores["init"] == WHOLE].drop_duplicates("language")
     for r in first.itertuples():
         if r.unknown > UNKNOWN:
-            text = f"{r.unknown:.0%} of its tokens are unknown to the tokenizer."
-            found.append((f"Be careful with {r.language}", text))
+            yield f"Be careful with {r.language}", f"{r.unknown:.0%} of its tokens are unknown to the tokenizer."
         if r.lost:
             text = f"{int(r.lost):,} of its words have no token of their own, and are asked about all the same."
-            found.append((f"Be careful with {r.language}", text))
+            yield f"Be careful with {r.language}", text
         if r.new:
-            found.append((f"Be careful with {r.language}", f"Training never showed {r.new}, which it has."))
-    return found
+            yield f"Be careful with {r.language}", f"Training never showed {r.new}, which it has."
 
 
 _MEANT = {
@@ -121,74 +141,6 @@ _MEANT = {
     "not needed": "Drawn anew, other languages do not lose beyond chance.",
     "": "There is no other language to lose anything.",
 }
-
-
-def bars(tables: TransferTables) -> Figure:
-    """The score of every language with its interval, the source first; a tick for the most frequent tag."""
-    rows, usual = tables.by_language(), tables.by_language(FREQUENT).set_index("language")["value"]
-    made = [
-        {
-            "language": str(r.language),
-            "what": "source" if r.language == tables.source else "no labels",
-            "value": float(r.value),
-            "low": float(r.low),
-            "high": float(r.high),
-            "usual": float(usual[r.language]) if r.language in usual else None,
-        }
-        for r in rows.sort_values("value", ascending=False).itertuples()
-    ]
-    made.sort(key=lambda row: row["what"] != "source")
-    x = alt.X("language:N", sort=None, title=None, axis=alt.Axis(labelAngle=0))
-    scale = alt.Scale(domainMin=0)
-    base = alt.Chart(Rows(printable(made))).encode(x)
-    layers = [
-        base.mark_bar().encode(
-            alt.Y("value:Q", title=tables.metric, scale=scale), color=alt.Color("what:N", title=None)
-        ),
-        base.mark_rule().encode(alt.Y("low:Q"), alt.Y2("high:Q")),
-    ]
-    said = "Line: 95% interval."
-    if len(usual):
-        layers.append(base.mark_tick(style=MARKED, thickness=2, width=24).encode(alt.Y("usual:Q")))
-        said += " Tick: the most frequent tag of each word."
-    title = printable({"text": _title(tables), "subtitle": [said]})
-    return themed(alt.layer(*layers).properties(title=title, width=alt.Step(44), height=260))
-
-
-def heat(tables: TransferTables) -> Figure | None:
-    """What every language loses where blocks are drawn anew."""
-    if not len(tables.drops):
-        return None
-    made = [
-        {
-            "blocks": str(r.init),
-            "language": str(r.language),
-            "points": 100 * float(r.drop),
-            "told": f"{100 * r.drop:+.1f}",
-        }
-        for r in tables.drops.itertuples()
-    ]
-    base = alt.Chart(Rows(printable(made))).encode(
-        alt.X("blocks:N", sort=None, title="blocks drawn anew", axis=alt.Axis(labelAngle=0)),
-        alt.Y("language:N", sort=None, title=None),
-    )
-    most = 100 * float(tables.drops["drop"].abs().max()) or 1.0
-    colour = alt.Color("points:Q", title="points", scale=alt.Scale(scheme="redblue", domain=[-most, most]))
-    text = base.mark_text().encode(text="told:N")
-    title = printable(
-        {"text": "What is lost without layers", "subtitle": ["Points of the score, less those of the whole model."]}
-    )
-    return themed(
-        alt.layer(base.mark_rect().encode(colour), text).properties(
-            title=title, width=alt.Step(54), height=alt.Step(26)
-        )
-    )
-
-
-def figures(tables: TransferTables) -> dict[str, Figure]:
-    """The figures that are worth a file."""
-    lost = heat(tables)
-    return {"scores": bars(tables), **({} if lost is None else {"drops": lost})}
 
 
 def _title(tables: TransferTables) -> str:
@@ -203,7 +155,7 @@ def publish_transfer(tables: TransferTables, folder: Path, *, formats: Sequence[
         title=_title(tables),
         over="Over languages",
         told=told(tables),
-        figures=figures(tables),
+        figures=figures(tables, _title(tables)),
         data={},
         table=_table(tables.scores),
         methods=methods(tables),
@@ -226,16 +178,29 @@ def methods(tables: TransferTables) -> str:
     """A paragraph for a paper."""
     config = tables.config
     how = config["tuning"]
-    _, name, rows, _ = config["train"][0]
+    learnt = " and ".join(f"{rows:,} sentences of {name} ({lang})" for lang, name, rows, _ in config["train"])
     seeds = "one seed" if config["seeds"] == 1 else f"{config['seeds']} seeds"
     again = (
         " Blocks were drawn anew by the network's own initialiser before tuning (Muller et al. 2021)."
         if len(tables.drops)
         else ""
     )
+    tried = (
+        f" Of {len(config['grid']['settings'])} settings the best {config['grid']['best']} by development score are "
+        "reported, as their mean."
+        if config.get("grid")
+        else ""
+    )
+    near = (
+        f" Similarity to {tables.source} is that of {config['parallel'][1]:,} rows of {config['parallel'][0]}, mean "
+        "pooling; p-values are by permutation of languages."
+        if config.get("parallel")
+        else ""
+    )
     return (
-        f"{config['model']} was tuned for {config['task']} on {rows:,} sentences of {name} ({tables.source}), "
+        f"{config['model']} was tuned for {config['task']} on {learnt}, "
         f"{how['epochs']} epochs in batches of {how['batch']}, AdamW with {how['warmup']:.0%} warm-up and a "
-        f"{how['schedule']} schedule, the epoch chosen on development sentences of the source, {seeds}.{again} Scores "
-        f"are {tables.metric}; intervals (95%) are of sentences drawn again; a gap is a score less that of the source."
+        f"{how['schedule']} schedule, the epoch chosen on development sentences of the source, {seeds}.{again}{tried}"
+        f"{near} Scores are {tables.metric}; intervals (95%) are of sentences drawn again; a gap is a score less that "
+        "of the source."
     )

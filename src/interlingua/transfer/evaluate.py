@@ -43,16 +43,17 @@ class Score:
 
 def evaluate(tuned: Tuned, records: Iterable[Any], source: str, *, seed: int = 0) -> tuple[Score, ...]:
     """Scores of records, one a language; the source's own must be among them, for gaps are from it."""
-    found = [_score(tuned, record, seed) for record in records]
-    own = [score for score in found if score.language == source]
+    found = [score(tuned, record, seed=seed) for record in records]
+    own = [each for each in found if each.language == source]
     if len(own) != 1:
         raise InputError(
             f"{len(own)} of the evaluated sets are in {source}, the source: one is needed, gaps are from it"
         )
-    return tuple(replace(score, gap=score.value - own[0].value) for score in found)
+    return tuple(replace(each, gap=each.value - own[0].value) for each in found)
 
 
-def _score(tuned: Tuned, record: Any, seed: int) -> Score:
+def score(tuned: Tuned, record: Any, *, seed: int = 0) -> Score:
+    """The score of one record, without a gap."""
     task, part = tuned.task, Part.of(tuned.network, record)
     new = known(tuned.labels, part.gold, task, record.name)
     counts = counted(task, part.gold, tuned.network.answers(part.encoded))
@@ -84,18 +85,21 @@ def bootstrap(task: Task[Any, Any], counts: Array, *, seed: int = 0, draws: int 
     return float(low), float(high)
 
 
-def most_frequent(task: Task[Any, Any], train: Sequence[Any], record: Any) -> float:
-    """The score of giving every word the tag it had most often in training; to words not seen there, the commonest."""
+def most_frequent(task: Task[Any, Any], train: Sequence[Any], record: Any, *, by_word: bool = True) -> float:
+    """The score of giving every word the tag it had most often in training; to words not seen there, the commonest.
+
+    Not `by_word`: the commonest tag of all, to every word.
+    """
     if not task.words or not hasattr(record, "tags"):
         raise InputError(f"{task.name} has no tags: only words with tags have a most frequent one")
-    by_word: dict[str, Counter[str]] = defaultdict(Counter)
+    seen: dict[str, Counter[str]] = defaultdict(Counter)
     overall: Counter[str] = Counter()
     for each in train:
         for words, tags in zip(each.words, task.gold(each), strict=True):
             overall.update(tags)
             for word, tag in zip(words, tags, strict=True):
-                by_word[word][tag] += 1
+                seen[word][tag] += 1
     usual = overall.most_common(1)[0][0]
-    best = {word: tags.most_common(1)[0][0] for word, tags in by_word.items()}
+    best = {word: tags.most_common(1)[0][0] for word, tags in seen.items()} if by_word else {}
     answers = [tuple(best.get(word, usual) for word in words) for words in record.words]
     return float(task.score(counted(task, task.gold(record), answers).sum(0))[0])

@@ -1,0 +1,203 @@
+"""What to tune and how often, and a run that does it in its folder: what is done there is not done again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interlingua.analyses.relate import MEASURES
+from interlingua.models.load import load_model, seeded
+from interlingua.report.tables import CACHE, TUNED, whole
+from interlingua.report.transfer_tables import BILSTM, COMMON, FREQUENT, WHOLE
+from interlingua.transfer.ablate import reinitialise
+from interlingua.transfer.bilstm import BiLstm
+from interlingua.transfer.evaluate import Score, evaluate, most_frequent
+from interlingua.transfer.finetune import Tuned, Tuning, fit, learnt_labels, open_tuned, tune
+from interlingua.transfer.grids import Grid, named
+from interlingua.transfer.network import TaskNetwork
+from interlingua.transfer.task import HeadTask, Task
+from interlingua.transfer.tasks import task as task_named
+from interlingua.transfer.translator import Translator
+
+Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """What is tuned and how often.
+
+    `random_init`: blocks drawn anew before tuning, each list a run beside the whole. `grid`: settings to try; with
+    blocks drawn anew, these are tuned with the best one. `baseline`: a BiLSTM trained on the same sentences. With
+    parallel text beside: `measures` of similarity, and the share of `neurons` that are put to silence (0: none).
+    `beams`: of translation.
+    """
+
+    task: str
+    tuning: Tuning = field(default_factory=Tuning)
+    seeds: int = 1
+    random_init: str = ""
+    grid: Grid | None = None
+    baseline: bool = False
+    measures: tuple[str, ...] = MEASURES
+    neurons: float = 0.0
+    beams: int = 1
+    keep: bool = True
+    loading: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> tuple[Mapping[str, Any], ...]:
+        """What is changed in `tuning`, one after the other."""
+        return self.grid.settings if self.grid else ({},)
+
+
+class TransferRun:
+    """A run under way in its folder."""
+
+    def __init__(
+        self,
+        model: str,
+        records: tuple[Sequence[Any], Sequence[Any], Sequence[Any]],
+        folder: Path,
+        how: Attempt,
+        stage: Stage,
+    ) -> None:
+        self.model, self.folder, self.how, self.stage = model, folder, how, stage
+        self.train, self.development, self.tests = records
+        self.task: Task[Any, Any] = task_named(how.task)
+        self.source = self.task.language(self.train[0])
+        self.rows: list[dict[str, Any]] = []
+        # what scores are made of, by what was tuned, setting, seed and language
+        self._found: dict[tuple[str, str, int], dict[str, Array]] = {}
+        (folder / CACHE).mkdir(exist_ok=True)
+
+    def all(self, groups: Sequence[tuple[int, ...]]) -> None:
+        """The whole model in every setting, then with blocks drawn anew, then what stands beside it."""
+        for setting in self.how.settings:
+            self._seeds("", (), setting)
+        best = self._best()
+        for group in groups:
+            self._seeds(blocks_named(group), group, best)
+        if self.how.baseline:
+            self._seeds(BILSTM, (), {})
+        if hasattr(self.tests[0], "tags"):
+            self.rows += [row for record in self.tests for row in self._frequent(record)]
+
+    def whole(self) -> Path:
+        """Where the tuned model of the best setting and the first seed is."""
+        return self._place("", self._best(), self.how.tuning.seed)
+
+    def opened(self) -> Tuned:
+        """That model."""
+        return open_tuned(self.whole(), device=str(self.how.loading.get("device", "")))
+
+    def _best(self) -> Mapping[str, Any]:
+        """The setting whose mean development score over seeds is highest."""
+        mine = [row for row in self.rows if row["init"] == WHOLE]
+        scores = {
+            named(setting): np.mean([row["development"] for row in mine if row["setting"] == named(setting)])
+            for setting in self.how.settings
+        }
+        return max(self.how.settings, key=lambda setting: scores[named(setting)])
+
+    def _seeds(self, name: str, group: tuple[int, ...], setting: Mapping[str, Any]) -> None:
+        for seed in range(self.how.tuning.seed, self.how.tuning.seed + self.how.seeds):
+            found = self._taken(name, setting, seed, partial(self._tuned, name, group, setting, seed))
+            self.rows += found["rows"]
+            self._found[name, named(setting), seed] = {k: np.array(each) for k, each in found["counts"].items()}
+
+    @property
+    def counts(self) -> dict[tuple[str, int], dict[str, Array]]:
+        """What scores are made of, by blocks drawn anew, seed and language, in the best setting."""
+        best = named(self._best())
+        return {
+            (name, seed): found
+            for (name, setting, seed), found in self._found.items()
+            if name != BILSTM and setting == best
+        }
+
+    def _name(self, name: str, setting: Mapping[str, Any], seed: int) -> str:
+        number = self.how.settings.index(setting) if self.how.grid and name != BILSTM else 0
+        what = name if name in ("", BILSTM) else f"random-{name}"
+        return ".".join(filter(None, (what or "whole", f"setting-{number}" if self.how.grid else "", str(seed))))
+
+    def _kept(self, name: str, setting: Mapping[str, Any], seed: int) -> Path:
+        return self.folder / CACHE / f"{self._name(name, setting, seed)}.json"
+
+    def _place(self, name: str, setting: Mapping[str, Any], seed: int) -> Path:
+        return self.folder / TUNED / self._name(name, setting, seed)
+
+    def _taken(
+        self, name: str, setting: Mapping[str, Any], seed: int, make: Callable[[], dict[str, Any]]
+    ) -> dict[str, Any]:
+        place = self._kept(name, setting, seed)
+        if not place.exists():
+            whole(place, json.dumps(make()).encode())
+        kept: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        return kept
+
+    def _tuned(self, name: str, group: tuple[int, ...], setting: Mapping[str, Any], seed: int) -> dict[str, Any]:
+        """Tuned and judged once; models with layers drawn anew are not kept."""
+        place = self._place(name, setting, seed)
+        how = replace(self.how.tuning, **setting, seed=seed)
+        said = (named(setting), f"blocks {name} random" if group else name, f"seed {seed}")
+        with self.stage(", ".join(filter(None, ("tuning", *said)))) as progress:
+            if name == BILSTM:
+                tuned = self._from_nothing(place, how, progress)
+            else:
+                loaded = load_model(self.model, **self.how.loading)
+                if group:
+                    reinitialise(loaded, group, seed=seed)
+                tuned = tune(loaded, self.task, self.train, self.development, place, how, progress=progress)
+        if isinstance(tuned.network, Translator):
+            tuned.network.beams = self.how.beams
+        with self.stage("scoring"):
+            scores = evaluate(tuned, self.tests, self.source, seed=seed)
+        if name or not self.how.keep:
+            shutil.rmtree(place)
+        about = {"init": name, "setting": named(setting), "seed": seed, "development": tuned.development,
+                 "epoch": tuned.epoch}  # fmt: skip
+        return {
+            "rows": [{**about, **row} for score in scores for row in _rows(score)],
+            "counts": {score.language: score.counts.tolist() for score in scores},
+        }
+
+    def _from_nothing(self, place: Path, how: Tuning, progress: Callable[[int, int], None]) -> Tuned:
+        """A BiLSTM on the same sentences: more epochs, as it knows nothing, until it gets no better."""
+        assert isinstance(self.task, HeadTask)
+        longer = replace(how, epochs=max(30, how.epochs), patience=5, rate=0.0, head_rate=0.0, dropout=0.33, frozen=())
+        with seeded(how.seed):
+            reader = BiLstm.of(self.train)
+            network = TaskNetwork(reader, self.task, learnt_labels(self.task, self.train, self.development), 0.33)
+        network.to(load_model(self.model, **self.how.loading).device)
+        return fit(network, self.train, self.development, place, longer, progress=progress)
+
+    def _frequent(self, record: Any) -> Iterator[dict[str, Any]]:
+        about = {"language": self.task.language(record), "set": record.name, "sentences": len(record), "setting": ""}
+        for name, by_word in ((FREQUENT, True), (COMMON, False)):
+            value = most_frequent(self.task, self.train, record, by_word=by_word)
+            yield {**about, "init": name, "metric": self.task.metric, "value": value}
+
+
+def blocks_named(group: Sequence[int]) -> str:
+    """Blocks as they are asked for: 1-2."""
+    return str(group[0]) if len(group) == 1 else f"{group[0]}-{group[-1]}"
+
+
+def _rows(score: Score) -> Iterator[dict[str, Any]]:
+    facts = {
+        "language": score.language, "set": score.name, "sentences": score.sentences, "unknown": score.unknown,
+        "lost": score.lost, "new": " ".join(score.new),
+    }  # fmt: skip
+    own = {"metric": score.metric, "value": score.value, "low": score.low, "high": score.high, "gap": score.gap}
+    yield {**facts, **own}
+    for name, value in score.also:
+        yield {**facts, "metric": name, "value": value}

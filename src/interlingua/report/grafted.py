@@ -1,0 +1,145 @@
+"""What `interlingua mapped-transfer` found: scores by the layer that was mapped, in a table, words and a curve."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlingua.errors import FormatError, InputError
+from interlingua.report.framed import Framed
+from interlingua.report.page import shown
+from interlingua.report.rows import printable
+from interlingua.report.tables import CONFIG, SCORES, harmless, pandas, whole
+from interlingua.report.theme import Figure, Rows, alt, themed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PAGE = "mapped-transfer.html"
+MAPPED, SHARED, SHARED_MAPPED = "two models, mapped", "one model, as it is", "one model, mapped"
+COLUMNS = ("setup", "layer", "seed", "language", "set", "metric", "value", "low", "high", "sentences", "development")
+
+
+@dataclass(frozen=True)
+class GraftTables:
+    """Scores, and what was asked for."""
+
+    scores: pd.DataFrame
+    config: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], scores: Sequence[Any]) -> GraftTables:
+        """From rows."""
+        return cls(pandas().DataFrame(scores, columns=list(COLUMNS)), config)
+
+    @property
+    def langs(self) -> tuple[str, str]:
+        """Where it was tuned, and where it was judged."""
+        return self.config["languages"][0], self.config["languages"][1]
+
+    def curve(self, language: str) -> pd.DataFrame:
+        """Scores of a language by setup and layer, the mean over seeds."""
+        mine = self.scores[self.scores["language"] == language]
+        return mine.groupby(["setup", "layer"], sort=False).mean(numeric_only=True).reset_index()
+
+
+def write_graft(tables: GraftTables, folder: Path) -> None:
+    """Into a folder."""
+    whole(folder / f"{SCORES}.csv", harmless(tables.scores).to_csv(index=False).encode())
+    whole(folder / f"{SCORES}.parquet", tables.scores.to_parquet(index=False))
+
+
+def read_graft(folder: Path) -> GraftTables:
+    """The tables of a folder that `interlingua mapped-transfer` wrote."""
+    if not (folder / f"{SCORES}.parquet").exists():
+        raise InputError(f"{folder} holds no mapped transfer: it has no {SCORES}.parquet")
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        return GraftTables(pandas().read_parquet(folder / f"{SCORES}.parquet"), config)
+    except (OSError, ValueError) as error:
+        raise FormatError(folder, None, f"it cannot be read ({error}): run it again") from error
+
+
+def told(tables: GraftTables) -> Iterator[tuple[str, str]]:
+    """What was found, in words."""
+    source, target = tables.langs
+    there, own = tables.curve(target), tables.curve(source).set_index(["setup", "layer"])["value"]
+    for setup, rows in there.groupby("setup", sort=False):
+        best = rows.loc[rows["value"].idxmax()]
+        layer = int(best["layer"])
+        yield (
+            f"{setup}: {best['value']:.1%} in {target} at layer {layer}",
+            f"95% interval {best['low']:.1%} to {best['high']:.1%}; in {source}, where it was trained, "
+            f"{own[setup, layer]:.1%}.",
+        )
+
+
+def curve(tables: GraftTables) -> Figure:
+    """The score of the language without labels by the layer that is mapped, and dashed that of the source."""
+    source, target = tables.langs
+    made = [
+        {"setup": str(r.setup), "layer": int(r.layer), "value": float(r.value), "low": float(r.low),
+         "high": float(r.high), "language": lang}
+        for lang in (target, source)
+        for r in tables.curve(lang).itertuples()
+    ]  # fmt: skip
+    base = alt.Chart(Rows(printable(made))).encode(
+        alt.X("layer:Q", title="layer below the fresh ones", axis=alt.Axis(tickMinStep=1, format="d")),
+        color=alt.Color("setup:N", title=None, sort=None),
+    )
+    y = alt.Y("value:Q", title=str(tables.scores["metric"].iloc[0]), scale=alt.Scale(domainMin=0))
+    dash = alt.StrokeDash("language:N", title=None, sort=None)
+    band = base.mark_errorbar().encode(alt.Y("low:Q", title=""), alt.Y2("high:Q"))
+    lines = alt.layer(base.mark_line(point=True).encode(y, dash), band)
+    said = f"Trained in {source} above frozen layers, run in {target}; dashed: {source} itself. Bars: 95% interval."
+    return themed(lines.properties(title={"text": _title(tables), "subtitle": [said]}, width=460, height=280))
+
+
+def _title(tables: GraftTables) -> str:
+    return f"{tables.config['task']}: {tables.config['models'][0]} onto {tables.config['models'][1]}"
+
+
+def publish_graft(tables: GraftTables, folder: Path, *, formats: Sequence[str] = ("svg", "png")) -> Path:
+    """The figure and the page into the folder; where the page is."""
+    made = Framed(
+        name="",
+        brand="Interlingua mapped transfer",
+        title=_title(tables),
+        over="Over layers",
+        told=list(told(tables)),
+        figures={"curve": curve(tables)},
+        data={},
+        table=_table(tables.scores),
+        methods=methods(tables),
+        config=tables.config,
+    )
+    return made.publish(folder / PAGE, formats)
+
+
+def _table(scores: pd.DataFrame) -> str:
+    head = "".join(f'<th scope="col">{shown(c)}</th>' for c in COLUMNS)
+    body = []
+    for row in scores[list(COLUMNS)].itertuples(index=False):
+        cells = (f"{v:.3f}" if isinstance(v, float) else str(v) for v in row)
+        body.append("<tr>" + "".join(f'<td dir="auto">{shown(cell)}</td>' for cell in cells) + "</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def methods(tables: GraftTables) -> str:
+    """A paragraph for a paper."""
+    config, (source, target) = tables.config, tables.langs
+    beside = (
+        f" Controls: the first layers of {config['control']}, as they are and mapped the same way."
+        if config["control"]
+        else ""
+    )
+    return (
+        f"Layer i of {config['models'][0]} was frozen; {config['fresh']} transformer layers and a head for "
+        f"{config['task']} were trained on it in {source} and run on layer i of {config['models'][1]} in {target}, "
+        f"brought to the source's space by iterative normalisation and an orthogonal Procrustes rotation fitted on "
+        f"words that a word aligner links in {config['corpus'][1]:,} rows of {config['corpus'][0]} (Wu et al. 2020)."
+        f"{beside} Intervals (95%) are of sentences drawn again."
+    )
