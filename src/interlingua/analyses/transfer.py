@@ -1,8 +1,8 @@
 """`transfer`: a model tuned on a task in one language and judged in others, and what stands behind its scores.
 
 A folder holds `config.json`, `scores.parquet` and `.csv` (a row a score), `drops.csv` (what is lost where layers were
-drawn anew), with parallel text `similarities.csv`, `relations.csv`, `foretold.csv` and `neurons.csv`, `tuned/` (the
-tuned models, which every verb takes), and what a run that was killed goes on from.
+drawn anew), with parallel text `similarities.csv`, `relations.csv`, `foretold.csv` and `neurons.csv`, `predictions/`
+(what was answered), `tuned/` (the tuned models, which every verb takes), and what a killed run goes on from.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from interlingua.folders import claimed
 from interlingua.models.load import load_model, shown
 from interlingua.report.transfer_tables import WHOLE, TransferTables, write_transfer
 from interlingua.transfer.ablate import chosen
-from interlingua.transfer.evaluate import DRAWS, evaluate
+from interlingua.transfer.evaluate import DRAWS
+from interlingua.transfer.finetune import Part
+from interlingua.transfer.network import counted
 from interlingua.transfer.neurons import RANDOM, chosen_neurons, silenced
 from interlingua.transfer.readers import ModelReader
 from interlingua.transfer.task import HeadTask, Task
@@ -132,10 +134,12 @@ def _neurons(run: TransferRun, reps: Representations) -> Iterator[dict[str, Any]
     tuned, how = run.opened(), run.how
     reader = tuned.network.body
     assert isinstance(reader, ModelReader)
-    tests = [test[:JUDGED] for test in run.tests]
+    parts = {run.task.language(test): Part.of(tuned.network, test[:JUDGED]) for test in run.tests}
 
     def scores() -> dict[str, float]:
-        return {score.language: score.value for score in evaluate(tuned, tests, run.source)}
+        answers = {lang: tuned.network.answers(part.encoded) for lang, part in parts.items()}
+        counts = {lang: counted(run.task, part.gold, answers[lang]).sum(0) for lang, part in parts.items()}
+        return {lang: float(_main(run.task, each)) for lang, each in counts.items()}
 
     whole = scores()
     blocks = reader.model.layers.blocks

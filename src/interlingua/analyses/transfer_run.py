@@ -15,7 +15,7 @@ import numpy as np
 
 from interlingua.analyses.relate import MEASURES
 from interlingua.models.load import load_model, seeded
-from interlingua.report.tables import CACHE, TUNED, whole
+from interlingua.report.tables import CACHE, PREDICTIONS, TUNED, whole
 from interlingua.report.transfer_tables import BILSTM, COMMON, FREQUENT, WHOLE
 from interlingua.transfer.ablate import reinitialise
 from interlingua.transfer.bilstm import BiLstm
@@ -161,6 +161,8 @@ class TransferRun:
             tuned.network.beams = self.how.beams
         with self.stage("scoring"):
             scores = evaluate(tuned, self.tests, self.source, seed=seed)
+        if not name:
+            self._write(scores, self._name(name, setting, seed))
         if name or not self.how.keep:
             shutil.rmtree(place)
         about = {"init": name, "setting": named(setting), "seed": seed, "development": tuned.development,
@@ -169,6 +171,14 @@ class TransferRun:
             "rows": [{**about, **row} for score in scores for row in _rows(score)],
             "counts": {score.language: score.counts.tolist() for score in scores},
         }
+
+    def _write(self, scores: Sequence[Score], name: str) -> None:
+        """What the whole model answered, a file a language."""
+        folder = self.folder / PREDICTIONS / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for record, score in zip(self.tests, scores, strict=True):
+            lines = self.task.written(record, score.answers)
+            whole(folder / f"{score.language}.{self.task.suffix}", "".join(f"{line}\n" for line in lines).encode())
 
     def _from_nothing(self, place: Path, how: Tuning, progress: Callable[[int, int], None]) -> Tuned:
         """A BiLSTM on the same sentences: more epochs, as it knows nothing, until it gets no better."""

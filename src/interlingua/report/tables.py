@@ -121,14 +121,14 @@ SCORES, NEIGHBOURS, ALIGNMENTS, INDUCED, MAPPED = (
 # What `interlingua concepts` writes.
 SWEEPS, CONCEPTS, BROWSED = "sweeps.parquet", "concepts.parquet", "concepts.html"
 LABELS, LEXICONS, NAMES = "labels", "lexicons", "names.json"
-# What `interlingua transfer` and `mapped-transfer` write; the last three are what is tuned, under way or done.
+# What `interlingua transfer` and `mapped-transfer` write; the rest are folders.
 TRANSFERRED = ("transfer.html", "mapped-transfer.html", "drops.csv", "similarities.csv", "relations.csv",
                "foretold.csv", "neurons.csv")  # fmt: skip
-TUNED, ABOVE, MAPS = "tuned", "above", "maps"
+TUNED, ABOVE, MAPS, PREDICTIONS = "tuned", "above", "maps", "predictions"
 OURS = (
     REPRESENTATIONS, CACHE, DETAILS, "figures", "report.html", CONFIG, f"{RESULTS}.parquet", f"{RESULTS}.csv",
     f"{SCORES}.parquet", f"{SCORES}.csv", NEIGHBOURS, ALIGNMENTS, INDUCED, MAPPED,
-    SWEEPS, CONCEPTS, BROWSED, LABELS, LEXICONS, NAMES, *TRANSFERRED, TUNED, ABOVE, MAPS,
+    SWEEPS, CONCEPTS, BROWSED, LABELS, LEXICONS, NAMES, *TRANSFERRED, TUNED, ABOVE, MAPS, PREDICTIONS,
 )  # fmt: skip
 # What a run may differ in without being another run.
 MAY_DIFFER = ("versions", "device", "schema")
@@ -159,12 +159,12 @@ def unlike(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def kind_of(folder: Path) -> str:
-    """Which verb wrote a folder, where that was not `compare`: map, concepts or transfer."""
+    """Which verb wrote a folder, where that was not `compare`: map, concepts, transfer or mapped-transfer."""
     try:
         found = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get("kind", "")
     except (OSError, ValueError, AttributeError):
         return ""
-    return found if found in ("map", "concepts", "transfer") else ""
+    return found if found in ("map", "concepts", "transfer", "mapped-transfer") else ""
 
 
 def read(folder: Path) -> Tables:

@@ -54,7 +54,7 @@ def bars(tables: TransferTables, title: str) -> Figure:
     ]
     said = "Line: 95% interval."
     if scratch:
-        layers.append(base.mark_point(shape="diamond", size=60, filled=True).encode(alt.Y("scratch:Q")))
+        layers.append(base.mark_point(style=MARKED, shape="diamond", size=60, filled=True).encode(alt.Y("scratch:Q")))
         said += " Diamond: a BiLSTM without pretraining."
     if usual:
         layers.append(base.mark_tick(style=MARKED, thickness=2, width=24).encode(alt.Y("usual:Q")))
@@ -118,20 +118,15 @@ def strengths(tables: TransferTables) -> Figure | None:
     if not len(tables.relations):
         return None
     made = _records(tables.relations[["state", "measure", "layer", "rho", "n"]])
-    base = alt.Chart(Rows(printable(made))).encode(
+    base = alt.Chart().encode(
         alt.X("layer:Q", title="layer", axis=alt.Axis(**LAYER)),
         alt.Y("rho:Q", title="Spearman's rho", scale=alt.Scale(domain=[-1, 1])),
         color=_state(),
     )
-    zero = alt.Chart(Rows([{"y": 0}])).mark_rule(strokeDash=[4, 3]).encode(alt.Y("y:Q"))
-    chart = alt.layer(zero, base.mark_line(point=True)).properties(width=200, height=200)
+    zero = alt.Chart().mark_rule(strokeDash=[4, 3]).encode(alt.Y(datum=0))
+    chart = alt.layer(zero, base.mark_line(point=True), data=Rows(printable(made))).properties(width=200, height=200)
     said = f"Over {made[0]['n']} languages; above 0: the more similar, the smaller the loss."
-    panels = alt.hconcat(
-        *(
-            chart.transform_filter(alt.FieldEqualPredicate(field="measure", equal=name)).properties(title=name)
-            for name in dict.fromkeys(str(row["measure"]) for row in made)
-        )
-    )
+    panels = chart.facet(alt.Column("measure:N", sort=None, title=None))
     return themed(panels.properties(title={"text": "Similarity and the gap", "subtitle": [said]}))
 
 

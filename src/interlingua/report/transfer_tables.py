@@ -47,6 +47,9 @@ class TransferTables:
         """From rows."""
         pd = pandas()
         frames = {name: pd.DataFrame(beside.get(name, ()), columns=list(some)) for name, some in BESIDE.items()}
+        # nothing is a number that is none, here as in a file
+        for name, missing in (("relations", ["p", "p_adjusted"]), ("foretold", ["layer", "score"])):
+            frames[name] = frames[name].astype(dict.fromkeys(missing, float))
         return cls(pd.DataFrame(scores, columns=list(COLUMNS)), **frames, config=config)
 
     @property

@@ -39,6 +39,7 @@ class Score:
     new: tuple[str, ...]
     also: tuple[tuple[str, float], ...]
     counts: Array
+    answers: tuple[Any, ...]
 
 
 def evaluate(tuned: Tuned, records: Iterable[Any], source: str, *, seed: int = 0) -> tuple[Score, ...]:
@@ -56,7 +57,8 @@ def score(tuned: Tuned, record: Any, *, seed: int = 0) -> Score:
     """The score of one record, without a gap."""
     task, part = tuned.task, Part.of(tuned.network, record)
     new = known(tuned.labels, part.gold, task, record.name)
-    counts = counted(task, part.gold, tuned.network.answers(part.encoded))
+    answers = tuned.network.answers(part.encoded)
+    counts = counted(task, part.gold, answers)
     value, *more = task.score(counts.sum(0)).tolist()
     low, high = bootstrap(task, counts, seed=seed)
     return Score(
@@ -73,6 +75,7 @@ def score(tuned: Tuned, record: Any, *, seed: int = 0) -> Score:
         new=new,
         also=tuple(zip(task.also, more, strict=True)),
         counts=counts,
+        answers=tuple(answers),
     )
 
 

@@ -7,7 +7,7 @@ not predictions made again. A new task is one file in `tasks/` and one line in i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -33,6 +33,8 @@ class Task(ABC, Generic[R, G]):
     also: ClassVar[tuple[str, ...]] = ()
     # whether words are asked about, and not sentences
     words: ClassVar[bool] = True
+    # the ending of a file of answers
+    suffix: ClassVar[str] = "tsv"
 
     def language(self, record: R) -> str:
         """What a score is of: the language of a record."""
@@ -49,6 +51,10 @@ class Task(ABC, Generic[R, G]):
     @abstractmethod
     def labels(self, gold: Sequence[G]) -> Labels:
         """The names of classes that answers are made of."""
+
+    @abstractmethod
+    def written(self, record: R, answers: Sequence[G]) -> Iterator[str]:
+        """Answers beside what is right, as the lines of a file; the file's ending is `suffix`."""
 
     @abstractmethod
     def counts(self, gold: G, answer: G) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -58,6 +58,10 @@ class Classification(HeadTask[LabelledCorpus, str]):
     def decode(self, scores: torch.Tensor, lengths: Sequence[int], labels: Labels) -> list[str]:
         """The best class."""
         return [labels[i] for i in scores[:, 0].argmax(-1).tolist()]
+
+    def written(self, record: LabelledCorpus, answers: Sequence[str]) -> Iterator[str]:
+        """A sentence a line: id, right class, answer."""
+        yield from ("\t".join(row) for row in zip(record.ids, self.gold(record), answers, strict=True))
 
     def counts(self, gold: str, answer: str) -> tuple[int, ...]:
         """Right or not, and one."""

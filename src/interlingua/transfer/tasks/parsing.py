@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ class Parsing(HeadTask[Treebank, Arcs]):
     """
 
     name = "parsing"
+    suffix = "conllu"
     metric = "las"
     also = ("uas",)
 
@@ -81,6 +82,18 @@ class Parsing(HeadTask[Treebank, Arcs]):
             tuple((head, labels[i]) for head, i in zip(tree, row, strict=False))
             for tree, row in zip(trees, best, strict=True)
         ]
+
+    def written(self, record: Treebank, answers: Sequence[Arcs]) -> Iterator[str]:
+        """CoNLL-U with the answered heads and relations, for any evaluation; tags are the treebank's own."""
+        for key, tree, arcs in zip(record.ids, record.trees, answers, strict=True):
+            yield f"# sent_id = {key}"
+            yield f"# text = {tree.text or ' '.join(tree.tokens)}"
+            spans = {m.start: m for m in tree.multiwords}
+            for i, (word, tag, (head, relation)) in enumerate(zip(tree.words, tree.upos, arcs, strict=True)):
+                if i in spans:
+                    yield f"{i + 1}-{spans[i].end}\t{spans[i].form}" + "\t_" * 8
+                yield "\t".join((str(i + 1), word, "_", tag, "_", "_", str(head), relation, "_", "_"))
+            yield ""
 
     def counts(self, gold: Arcs, answer: Arcs) -> tuple[int, ...]:
         """Words with the right head and relation, with the right head, and all."""

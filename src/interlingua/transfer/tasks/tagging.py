@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 
@@ -37,6 +37,12 @@ class Tagging(HeadTask[TaggedCorpus, Words]):
         """Cross-entropy a word."""
         tags = targets["tags"]
         return torch.nn.functional.cross_entropy(scores.flatten(0, 1), tags.flatten(), ignore_index=IGNORED)
+
+    def written(self, record: TaggedCorpus, answers: Sequence[Words]) -> Iterator[str]:
+        """A word a line: word, right tag, answer; an empty line behind a sentence."""
+        for row in zip(record.words, self.gold(record), answers, strict=True):
+            yield from ("\t".join(each) for each in zip(*row, strict=True))
+            yield ""
 
     def decode(self, scores: torch.Tensor, lengths: Sequence[int], labels: Labels) -> list[Words]:
         """The best tag of every word."""

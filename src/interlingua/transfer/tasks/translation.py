@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -50,6 +50,11 @@ class Translation(Task[ParallelCorpus, Written]):
     def labels(self, gold: Sequence[Written]) -> Labels:
         """The languages that are written."""
         return tuple(sorted({language for language, _ in gold}))
+
+    def written(self, record: ParallelCorpus, answers: Sequence[Written]) -> Iterator[str]:
+        """A sentence a line: what was read, a right translation, and the answer."""
+        for source, right, (_, text) in zip(*record.columns, answers, strict=True):
+            yield "\t".join(" ".join(each.split()) for each in (source, right, text))
 
     def counts(self, gold: Written, answer: Written) -> tuple[int, ...]:
         """Statistics as sacrebleu has them: of BLEU (lengths, n-grams right and all), then of chrF."""
