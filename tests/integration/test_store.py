@@ -2,23 +2,22 @@
 
 import errno
 import json
+import multiprocessing
 import shutil
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny
 import torch
+import warm
 import zarr
 
 import interlingua as il
 from interlingua.errors import DataNotFoundError, FormatError, InputError
 from interlingua.extract import extract, forward, open_store
-from interlingua.extract.store import Store, writing
+from interlingua.extract.store import LOG, Store, writing
 from interlingua.models.load import Model, wrap
 
 CORPUS = il.parallel("everyday", "en", "ar", "zh")[:12]
@@ -316,46 +315,44 @@ def test_vectors_too_large_for_half_precision_are_not_stored_as_infinity(level):
         extract(model, CORPUS, level=level, dtype="float16")
 
 
-SCRIPT = """
-import sys
-sys.path.insert(0, {folder!r})
-import tiny, torch
-import interlingua as il
-from interlingua.extract import extract, tally
-from interlingua.models.load import wrap
-torch.set_num_threads(1)
-tally.SAVE_EVERY = 0.0
-model = wrap(tiny.network("bert"), tiny.tokenizer(), name="tiny-bert")
-print("ready", flush=True)
-extract(model, il.parallel("everyday", "en", "ar", "zh"), out=sys.argv[1], level=sys.argv[2], block={block}, budget=512)
-"""
+def seen(place):
+    """What a look at a store tells of how far it is: the length of its log, and the savings beside it."""
+    names = sorted(p.name for p in place.iterdir()) if place.is_dir() else []
+    return [(name, (place / name).stat().st_size) for name in names if name == LOG] + names
 
 
 @pytest.mark.parametrize(("level", "block"), [("sentence", 8), ("word", 64), ("type", 64)])
 def test_a_run_that_is_killed_goes_on_to_the_same_bytes(tmp_path, level, block):
     """kill -9 at random moments, again and again, then once to the end: the store equals an unbroken one."""
-    script = tmp_path / "run.py"
-    script.write_text(SCRIPT.format(folder=str(Path(tiny.__file__).parent), block=block))
 
     def start(place):
-        process = subprocess.Popen([sys.executable, script, str(place), level], stdout=subprocess.PIPE, text=True)
-        assert process.stdout.readline() == "ready\n"
+        ready, told = multiprocessing.Pipe(duplex=False)
+        process = warm.begin(warm.extraction, place, level, block, told)
+        told.close()
+        assert ready.recv() == "ready"
         return process
 
     def finish(place):
         process = start(place)
-        process.communicate(timeout=120)
-        return process.returncode
+        process.join(timeout=120)
+        return process.exitcode
 
     assert finish(tmp_path / "whole") == 0
     rng = np.random.default_rng(11)
-    killed = 0
-    for _ in range(5 if level == "sentence" else 3):
+    killed, looks = 0, []
+    # after so many changes that can be seen: before the first, in the first ones, in the midst
+    for changes in (0, 1, 3, 12) if level == "sentence" else (0, 2, 12):
         process = start(tmp_path / "broken")
-        time.sleep(float(rng.uniform(0.02, 0.35)))
-        process.send_signal(signal.SIGKILL)
-        process.stdout.close()
-        killed += process.wait() == -signal.SIGKILL
+        last = seen(tmp_path / "broken")
+        while changes and process.is_alive():
+            now = seen(tmp_path / "broken")
+            changes, last = changes - (now != last), now
+        time.sleep(float(rng.uniform(0, 0.05)))
+        process.kill()
+        process.join()
+        killed += process.exitcode == -signal.SIGKILL
+        looks.append(seen(tmp_path / "broken"))
     assert killed >= 2
+    assert [look for look in looks if look and look != seen(tmp_path / "whole")]  # begun, and not finished
     assert finish(tmp_path / "broken") == 0
     assert tree(tmp_path / "broken") == tree(tmp_path / "whole")

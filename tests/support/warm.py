@@ -1,0 +1,62 @@
+"""Processes of their own that begin with everything loaded: they can be stopped and begun anew without seconds of imports each."""
+
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+from multiprocessing import forkserver
+from pathlib import Path
+
+HEAVY = ["torch", "transformers", "zarr", "pandas", "scipy.stats", "interlingua.cli.main"]
+HEAVY += [f"interlingua.{name}" for name in ("extract.store", "models.load", "analyses.survey", "report.tables")]
+
+_context = multiprocessing.get_context("forkserver")
+
+
+def begin(function, *arguments):
+    """A process that calls this function of a module; it can be killed, and joined."""
+    if not forkserver._forkserver._forkserver_pid:
+        _context.set_forkserver_preload(HEAVY)
+        # Without coverage in it: an interrupt inside its tracer leaves a lock held for ever.
+        kept = {key: os.environ.pop(key) for key in list(os.environ) if key.startswith("COV")}
+        forkserver.ensure_running()
+        os.environ.update(kept)
+    process = _context.Process(target=function, args=arguments)
+    process.start()
+    return process
+
+
+def verb(said, *arguments, largest=None):
+    """`interlingua ...`, which writes what it says to files in the folder `said`, and no file of more than so many bytes."""
+    said.mkdir(exist_ok=True)
+    return begin(_verb, said, [*map(str, arguments)], largest)
+
+
+def _verb(said: Path, arguments, largest):
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(said / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    if largest is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    sys.argv = ["interlingua", *arguments]
+    from interlingua.cli.main import main
+
+    main()
+
+
+def extraction(place: Path, level, block, ready):
+    """Vectors of built-in sentences, with a saving after every batch; `ready` is told when it begins."""
+    import tiny
+    import torch
+
+    import interlingua as il
+    from interlingua.extract import extract, tally
+    from interlingua.models.load import wrap
+
+    torch.set_num_threads(1)
+    tally.SAVE_EVERY = 0.0
+    model = wrap(tiny.network("bert"), tiny.tokenizer(), name="tiny-bert")
+    corpus = il.parallel("everyday", "en", "ar", "zh")[:150]
+    ready.send("ready")
+    extract(model, corpus, out=place, level=level, block=block, budget=512)
