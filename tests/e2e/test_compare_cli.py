@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -12,6 +11,7 @@ import time
 import pandas as pd
 import pytest
 import tiny
+import warm
 
 import interlingua as il
 from interlingua import measures
@@ -234,44 +234,45 @@ def test_options_reach_the_numbers(here, folder, tmp_path):
     assert set(own.layer) == {0, 1, 2}
 
 
-def test_an_interrupted_run_goes_on(folder, tmp_path, cli):
+def test_an_interrupted_run_goes_on(folder, tmp_path):
     """Ctrl-C and kill -9 at several moments; what comes out in the end is what an unbroken run gives."""
     quick = ("--nulls", "2", "--blocks", "10", "--formats", "none")
-    arguments = [sys.executable, "-m", "interlingua", "compare", str(folder / "bert"), *TINY, *quick]
+    arguments = ["compare", folder / "bert", *TINY, *quick, "--out"]
     out = tmp_path / "broken"
-    for moment, how in ((3.0, signal.SIGKILL), (5.0, signal.SIGINT), (6.5, signal.SIGKILL)):
-        process = subprocess.Popen([*arguments, "--out", str(out)], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-        time.sleep(moment)
-        if process.poll() is None:
-            process.send_signal(how)
-        process.communicate(timeout=120)
-        assert process.returncode in (0, 130, -9)
-    last = cli("compare", folder / "bert", *TINY, *quick, "--out", out)
-    assert last.returncode == 0, last.stderr
-    whole = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "whole")
-    assert whole.returncode == 0, whole.stderr
+
+    def found(pattern):
+        return len(list(out.glob(pattern)))
+
+    ends = []
+    # while it extracts, while it measures, and later then
+    moments = (
+        (lambda: found("representations/*.zarr/commits.jsonl"), signal.SIGKILL),
+        (lambda: found("cache/*"), signal.SIGINT),
+        (lambda: found("cache/*") > 4, signal.SIGKILL),
+    )
+    for reached, how in moments:
+        running = warm.Verb(tmp_path, *arguments, out)
+        while not reached() and running.process.is_alive():
+            time.sleep(0.002)
+        os.kill(running.process.pid, how)
+        ends.append(running.end().returncode)
+    assert ends == [-signal.SIGKILL, 130, -signal.SIGKILL]
+    assert not (out / "results.csv").exists()
+    for place in (out, tmp_path / "whole"):
+        done = warm.Verb(tmp_path, *arguments, place).end()
+        assert done.returncode == 0, done.stderr
     pd.testing.assert_frame_equal(read(out).values, read(tmp_path / "whole").values)
     pd.testing.assert_frame_equal(read(out).worst, read(tmp_path / "whole").worst)
 
 
-def test_no_space_is_told_and_nothing_is_lost(folder, tmp_path, cli):
-    quick = ("--nulls", "0", "--no-baseline", "--formats", "none")
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
-    arguments = [sys.executable, "-m", "interlingua", "compare", str(folder / "bert"), *TINY, *quick]
-    full = subprocess.run(
-        [*arguments, "--out", str(tmp_path / "r")], preexec_fn=limit, capture_output=True, encoding="utf-8",
-        timeout=120, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )  # fmt: skip
+def test_no_space_is_told_and_nothing_is_lost(folder, tmp_path):
+    arguments = ["compare", folder / "bert", *TINY, "--nulls", "0", "--no-baseline", "--formats", "none"]
+    full = warm.Verb(tmp_path, *arguments, "--out", tmp_path / "r", largest=20_000).end()
     assert full.returncode == 2, full.stderr
-    # What else writes files at the end (a tracer) may complain behind our own line.
-    first = full.stderr.splitlines()[0]
-    assert first.startswith("error: ")
-    assert "pace" in first or "too large" in first
-    after = cli("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "r")
+    (line,) = full.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert "pace" in line or "too large" in line
+    after = warm.Verb(tmp_path, *arguments, "--out", tmp_path / "r").end()
     assert after.returncode == 0, after.stderr
 
 

@@ -2,15 +2,13 @@
 
 import json
 import os
-import resource
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 import tiny
+import warm
 
 import interlingua as il
 
@@ -114,8 +112,9 @@ def test_mistakes_are_one_line(here, folder, tmp_path, options, message):
     assert not (tmp_path / "r").exists()
 
 
-def test_a_model_that_is_not_there(cli, tmp_path):
-    done = cli("extract", tmp_path / "nothing", "--corpus", "everyday", "--langs", "en", "--out", tmp_path / "r")
+def test_a_model_that_is_not_there(tmp_path):
+    command = ["extract", tmp_path / "nothing", "--corpus", "everyday", "--langs", "en", "--out", tmp_path / "r"]
+    done = warm.Verb(tmp_path, *command).end()
     assert done.returncode == 2
     assert "cannot be loaded" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -124,42 +123,30 @@ def test_a_model_that_is_not_there(cli, tmp_path):
 def test_a_full_disk_is_one_line_and_the_run_goes_on_after(folder, tmp_path):
     """A limit on the size of files stands for a disk that is full."""
     out = tmp_path / "r"
-    command = [sys.executable, "-m", "interlingua", "extract", folder / "bert", "--corpus", "everyday"]
-    command += ["--langs", "en,fr", "--out", out]
-
-    def small():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
-
-    full = subprocess.run(command, capture_output=True, text=True, preexec_fn=small, check=False)
+    command = ["extract", folder / "bert", "--corpus", "everyday", "--langs", "en,fr", "--out", out]
+    full = warm.Verb(tmp_path, *command, largest=20_000).end()
     assert full.returncode == 2
-    # Coverage, where it runs along, has something to say about its own file.
-    first = full.stderr.splitlines()[0]
-    assert first == f"error: no space left for {out}: free some and run again, it goes on from here"
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert full.stderr == f"error: no space left for {out}: free some and run again, it goes on from here\n"
+    again = warm.Verb(tmp_path, *command).end()
     assert again.returncode == 0, again.stderr
     assert np.isfinite(il.open_store(out)["fr"]).all()
 
 
 def test_ctrl_c_keeps_what_is_done(folder, tmp_path):
     out = tmp_path / "r"
-    command = [sys.executable, "-m", "interlingua", "extract", folder / "bert", "--corpus", "everyday", "--block", "8"]
+    command = ["extract", folder / "bert", "--corpus", "everyday", "--langs", "en,fr,zh", "--block", "8"]
     command += ["--budget", "64", "--out", out]
-    # Without coverage in it: an interrupt inside its tracer leaves a lock held for ever.
-    plain = {key: value for key, value in os.environ.items() if not key.startswith("COV")}
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=plain)
+    running = warm.Verb(tmp_path, *command)
     log = out / "commits.jsonl"
     deadline = time.monotonic() + 150
     while not (log.exists() and log.read_text().count("\n") > 3) and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    try:
-        _, said = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 130, said
-    assert said == "error: interrupted; what was finished is kept, run it again to go on\n"
+    os.kill(running.process.pid, signal.SIGINT)
+    stopped = running.end(timeout=60)
+    assert stopped.returncode == 130, stopped.stderr
+    assert stopped.stderr == "error: interrupted; what was finished is kept, run it again to go on\n"
     before = log.read_text()
     assert before.count("\n") > 3
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False, env=os.environ)
+    done = warm.Verb(tmp_path, *command, "--json").end()
     assert done.returncode == 0, done.stderr
     assert log.read_text().startswith(before)

@@ -4,12 +4,13 @@ import multiprocessing
 import os
 import resource
 import signal
+import subprocess
 import sys
 from multiprocessing import forkserver
 from pathlib import Path
 
 HEAVY = ["torch", "transformers", "zarr", "pandas", "scipy.stats", "interlingua.cli.main"]
-HEAVY += [f"interlingua.{name}" for name in ("extract.store", "models.load", "analyses.survey", "report.tables")]
+HEAVY += [f"interlingua.{name}" for name in ("extract.store", "models.load", "analyses.survey", "report.publish")]
 
 _context = multiprocessing.get_context("forkserver")
 
@@ -22,20 +23,29 @@ def begin(function, *arguments):
         kept = {key: os.environ.pop(key) for key in list(os.environ) if key.startswith("COV")}
         forkserver.ensure_running()
         os.environ.update(kept)
-    process = _context.Process(target=function, args=arguments)
+    process = _context.Process(target=function, args=arguments, daemon=True)
     process.start()
     return process
 
 
-def verb(said, *arguments, largest=None):
-    """`interlingua ...`, which writes what it says to files in the folder `said`, and no file of more than so many bytes."""
-    said.mkdir(exist_ok=True)
-    return begin(_verb, said, [*map(str, arguments)], largest)
+class Verb:
+    """`interlingua ...`, begun; it writes no file of more than `largest` bytes, where that is given."""
+
+    def __init__(self, folder, *arguments, largest=None):
+        number = sum(1 for _ in folder.glob("*.stderr"))
+        self._stdout, self._stderr = (folder / f"{number}.{name}" for name in ("stdout", "stderr"))
+        self.process = begin(_verb, self._stdout, self._stderr, [*map(str, arguments)], largest)
+
+    def end(self, timeout=150):
+        """Wait for its end: its code, and all it and what it uses said."""
+        self.process.join(timeout)
+        said = (path.read_text(encoding="utf-8") for path in (self._stdout, self._stderr))
+        return subprocess.CompletedProcess((), self.process.exitcode, *said)
 
 
-def _verb(said: Path, arguments, largest):
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        os.dup2(os.open(said / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+def _verb(stdout: Path, stderr: Path, arguments, largest):
+    for number, path in ((1, stdout), (2, stderr)):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     if largest is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
