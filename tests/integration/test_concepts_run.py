@@ -17,7 +17,7 @@ from interlingua.analyses.concepts import find_concepts
 from interlingua.errors import InterlinguaError
 from interlingua.report.concepts import figures, read_concept_tables, told
 
-QUICK = ("--langs", "en,de", "--rows", 120, "--k", 12, "--layers", "0,2", "--truncate", "--formats", "none")
+QUICK = ("--langs", "en,de", "--rows", 60, "--k", 12, "--layers", "0,2", "--truncate", "--formats", "none")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def models(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def everyday():
-    return il.parallel("everyday", "en", "de")[:120]
+    return il.parallel("everyday", "en", "de")[:60]
 
 
 def test_a_model_beside_a_tuned_one(here, models, tmp_path):
@@ -236,6 +236,8 @@ def test_concepts_are_named_by_a_language_model_if_asked(here, models, model_ser
         "concepts",
         models[0],
         *QUICK,
+        "--layers",
+        "2",
         "--no-baseline",
         "--out",
         out,
