@@ -48,8 +48,9 @@ def test_no_arguments_shows_help(cli):
         (("data", "show", "everyday", "--langs", "en,eng"), "en, eng: the same language twice"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_2(cli, arguments, message):
-    out = cli(*arguments, env={"INTERLINGUA_DATA": None})
+def test_mistakes_are_one_line_and_exit_2(here, monkeypatch, arguments, message):
+    monkeypatch.delenv("INTERLINGUA_DATA", raising=False)
+    out = here(*arguments)
     assert out.returncode == 2, out.stderr
     assert message in out.stderr
     assert len(out.stderr.splitlines()) == 1
@@ -115,8 +116,9 @@ class TestShow:
         assert re.search(r"^  ru  Окно", out, re.MULTILINE)
 
     @pytest.mark.parametrize("name", ["everyday-words", "everyday-trees", "everyday-ner", "everyday-nli"])
-    def test_every_built_in_set_shows_without_options(self, cli, name):
-        out = cli("data", "show", name, env={"INTERLINGUA_DATA": None})
+    def test_every_built_in_set_shows_without_options(self, here, monkeypatch, name):
+        monkeypatch.delenv("INTERLINGUA_DATA", raising=False)
+        out = here("data", "show", name)
         assert out.returncode == 0, out.stderr
         assert out.stdout.startswith("showing en")
         assert len(out.stdout.splitlines()) >= 7
@@ -137,15 +139,16 @@ class TestShow:
         ["tatoeba", "xnli", "xquad", "pawsx", "ud", "wikineural", "panx", "conll2002", "sst2", "muse", "mono", "bucc",
          "word_alignment", "xl_wa", "narabizi", "umsab", "ntrex", "quran", "udpos", "uner", "masakhaner"],
     )  # fmt: skip
-    def test_every_kind_of_public_data_shows(self, cli, data_root, name):
-        out = cli("data", "show", name, "-n", "2", env={"INTERLINGUA_DATA": str(data_root)})
+    def test_every_kind_of_public_data_shows(self, here, monkeypatch, data_root, name):
+        monkeypatch.setenv("INTERLINGUA_DATA", str(data_root))
+        out = here("data", "show", name, "-n", "2")
         if out.returncode:
             # More than one candidate: the error names them, and the first of them works.
             named = re.search(r"say (\S+) or", out.stderr)
             assert named, out.stderr
             langs = out.stderr.split(" has ")[1].split(" more")[0].replace("-", ",")
             name = named[1]
-            out = cli("data", "show", name, "-n", "2", "--langs", langs, env={"INTERLINGUA_DATA": str(data_root)})
+            out = here("data", "show", name, "-n", "2", "--langs", langs)
         assert out.returncode == 0, out.stderr
         assert len(out.stdout.splitlines()) >= 3
 
@@ -231,15 +234,17 @@ def test_fetch_prints_the_licence_and_what_it_would_do(cli):
     assert "is built in: nothing to fetch" in cli("data", "fetch", "everyday").stdout
 
 
-def test_doctor(cli):
+def test_doctor(cli, here, monkeypatch):
     out = cli("doctor", env={"INTERLINGUA_DATA": None})
     assert out.returncode == 0
     assert f"interlingua {__version__}" in out.stdout
     assert "data sets: 5 of" in out.stdout
-    found = json.loads(cli("doctor", "--json", env={"INTERLINGUA_DATA": None}).stdout)
+    monkeypatch.delenv("INTERLINGUA_DATA", raising=False)
+    found = json.loads(here("doctor", "--json").stdout)
     assert found["packages"]["numpy"]
     assert found["extras"]["hub"]["version"]
-    wrong = cli("doctor", env={"INTERLINGUA_DATA": "/no/such/folder"})
+    monkeypatch.setenv("INTERLINGUA_DATA", "/no/such/folder")
+    wrong = here("doctor")
     assert "advice: INTERLINGUA_DATA is /no/such/folder, which is not a folder" in wrong.stdout
 
 
