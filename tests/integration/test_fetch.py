@@ -155,7 +155,7 @@ def server(monkeypatch):
     web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     web.requests, web.files = [], {}
     web.url = f"http://127.0.0.1:{web.server_port}"
-    thread = threading.Thread(target=web.serve_forever, daemon=True)
+    thread = threading.Thread(target=web.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield web
     web.shutdown()
