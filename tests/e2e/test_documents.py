@@ -69,11 +69,14 @@ def test_console_blocks_print_what_they_show(text, tmp_path):
             position = printed.index(line.rstrip(), position) + 1
 
 
+# Training is made short.
+OPTIONS = {"bilingual.py": ("--set", "updates=40")}
+
+
 @pytest.mark.parametrize("path", sorted((REPOSITORY / "examples").glob("*.py")), ids=lambda p: p.name)
 def test_examples_run(path, tmp_path):
-    out = subprocess.run(
-        [sys.executable, path], capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), check=False
-    )
+    command = [sys.executable, path, *OPTIONS.get(path.name, ())]
+    out = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), check=False)
     assert out.returncode == 0, out.stderr
     assert out.stdout.strip()
 
