@@ -34,6 +34,8 @@ class Verb:
     def __init__(self, folder, *arguments, largest=None):
         number = sum(1 for _ in folder.glob("*.stderr"))
         self._stdout, self._stderr = (folder / f"{number}.{name}" for name in ("stdout", "stderr"))
+        for path in (self._stdout, self._stderr):
+            path.touch()
         self.process = begin(_verb, self._stdout, self._stderr, [*map(str, arguments)], largest)
 
     def end(self, timeout=150):
@@ -45,7 +47,7 @@ class Verb:
 
 def _verb(stdout: Path, stderr: Path, arguments, largest):
     for number, path in ((1, stdout), (2, stderr)):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        os.dup2(os.open(path, os.O_WRONLY), number)
     if largest is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
