@@ -106,12 +106,3 @@ def test_every_bio_file_has_the_spans_of_seqeval(data_root, name, column, tabs):
             expected = [(label, start, end + 1) for label, start, end in found]
             assert [tuple(s) for s in spans(tags)] == expected, (file.path, row)
             assert [tuple(s) for s in spans(converted)] == expected, (file.path, row)
-
-
-def test_every_part_of_speech_file_parses(data_root):
-    dataset, *_ = find("udpos")
-    files = dataset.scan(data_root / "udpos")
-    assert len(files) == 25
-    for file in files:
-        corpus = dataset.read(file.path, file.languages[0])
-        assert len(corpus.tagset) <= 18, (file.path, corpus.tagset)
