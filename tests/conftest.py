@@ -79,6 +79,13 @@ def here(tmp_path, monkeypatch, capsys):
     return run
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """For runs whose page is not what is asked about: it is written without its charts, which take seconds."""
+    monkeypatch.setattr("interlingua.report.publish.page", lambda tables, *, title: f"<title>{title}</title>")
+    monkeypatch.setattr("interlingua.report.framed._picture", lambda chart: "")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """Where nothing may be skipped (CI), a skip is a failure."""

@@ -65,6 +65,7 @@ def test_one_command_from_models_to_a_report(results):
     assert lines[-1] == f"The report is {out / 'report.html'}"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_running_it_again_computes_nothing_and_gives_the_same(here, folder, results):
     out, _ = results
     before = read(out)
@@ -78,7 +79,7 @@ def test_running_it_again_computes_nothing_and_gives_the_same(here, folder, resu
     assert told["pairs"][0]["verdict"]
 
 
-def test_results_can_be_asked(here, results, tmp_path):
+def test_results_can_be_asked(here, results):
     out, _ = results
     said = here("recommend", out)
     assert said.stdout.startswith("bert: No pair is aligned beyond chance or an untrained network")
@@ -101,6 +102,11 @@ def test_results_can_be_asked(here, results, tmp_path):
     assert here("report", out).returncode == 0
     assert (out / "report.html").exists()
     assert any((out / "figures").iterdir())
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_results_are_merged(here, results, tmp_path):
+    out, _ = results
     merged = here("report", out, out, "--out", tmp_path / "both", "--formats", "none")
     assert merged.returncode == 0, merged.stderr
     assert len(read(tmp_path / "both").values) == len(read(out).values)
@@ -162,6 +168,7 @@ def test_mistakes_are_one_line(here, folder, arguments, message):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_folder_of_another_run_is_refused(here, folder, tmp_path):
     quick = ("--no-baseline", "--measures", "anc", "--nulls", "0", "--formats", "none")
     first = here("compare", folder / "bert", *TINY, *quick, "--out", tmp_path / "r")
@@ -196,6 +203,7 @@ def test_a_folder_of_another_run_is_refused(here, folder, tmp_path):
     assert (tmp_path / "mine" / "figures" / "own.svg").read_text() == "precious"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_neurons_are_those_of_the_run(here, folder, tmp_path):
     quick = ("--no-baseline", "--nulls", "0", "--formats", "none")
     prepared = ("--measures", "anc", "--drop-components", "2", "--pooling", "mean,first")
@@ -259,7 +267,7 @@ def test_an_interrupted_run_goes_on(folder, tmp_path):
     assert ends == [-signal.SIGKILL, 130, -signal.SIGKILL]
     assert not (out / "results.csv").exists()
     for place in (out, tmp_path / "whole"):
-        done = warm.Verb(tmp_path, *arguments, place).end()
+        done = warm.Verb(tmp_path, *arguments, place, drawn=False).end()
         assert done.returncode == 0, done.stderr
     pd.testing.assert_frame_equal(read(out).values, read(tmp_path / "whole").values)
     pd.testing.assert_frame_equal(read(out).worst, read(tmp_path / "whole").worst)
@@ -272,7 +280,7 @@ def test_no_space_is_told_and_nothing_is_lost(folder, tmp_path):
     (line,) = full.stderr.splitlines()
     assert line.startswith("error: ")
     assert "pace" in line or "too large" in line
-    after = warm.Verb(tmp_path, *arguments, "--out", tmp_path / "r").end()
+    after = warm.Verb(tmp_path, *arguments, "--out", tmp_path / "r", drawn=False).end()
     assert after.returncode == 0, after.stderr
 
 

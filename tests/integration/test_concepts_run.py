@@ -78,6 +78,7 @@ def test_a_model_beside_a_tuned_one(here, models, tmp_path):
     assert here("concepts", models[0], *QUICK, "--no-baseline", "--k", 13, "--force", "--out", out).returncode == 0
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_lexicon_of_ones_own(here, models, everyday, tmp_path):
     first = find_concepts(
         models[0], everyday, tmp_path / "own", Inquiry(k=12, layers=(2,), baseline=False, extraction={"truncate": True})
@@ -163,6 +164,7 @@ def test_both_readings_of_ten(models, everyday, tmp_path):
         find_concepts(models[0], everyday.languages("en"), tmp_path / "one")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_parts_of_speech_and_entities_are_told(here, models, tmp_path):
     for name, tags in (("everyday-trees", {"NOUN", "VERB", "PUNCT"}), ("everyday-ner", {"O"})):
         out = tmp_path / name
@@ -230,6 +232,7 @@ def model_server():
     thread.join()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_concepts_are_named_by_a_language_model_if_asked(here, models, model_server, monkeypatch, tmp_path):
     url, asked = model_server
     monkeypatch.setenv("INTERLINGUA_ASK_KEY", "sesame")

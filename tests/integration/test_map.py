@@ -127,6 +127,7 @@ def test_another_dictionary_of_the_same_name_is_another_run(here, models, tmp_pa
     assert "holds another run (dictionaries" in done.stderr
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_stands_beside_costs_nothing(here, models, tmp_path):
     """German nouns are written large, and none of the table's words is in the dictionary: the models are judged all the same."""
     how = ("--langs", "en,de", "--min-count", 1, "--sizes", "3,100", *QUICK)
@@ -212,6 +213,7 @@ def test_misuse_is_told_in_a_line(here, models, tmp_path, arguments, message):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_widths_that_differ(here, models, tmp_path):
     network = type(tiny.network("bert"))(_wider(tiny.network("bert").config))
     network.save_pretrained(tmp_path / "wide")

@@ -29,14 +29,14 @@ def begin(function, *arguments):
 
 
 class Verb:
-    """`interlingua ...`, begun; it writes no file of more than `largest` bytes, where that is given."""
+    """`interlingua ...`, begun; no file of more than `largest` bytes where that is given, and a page with charts if `drawn`."""
 
-    def __init__(self, folder, *arguments, largest=None):
+    def __init__(self, folder, *arguments, largest=None, drawn=True):
         number = sum(1 for _ in folder.glob("*.stderr"))
         self._stdout, self._stderr = (folder / f"{number}.{name}" for name in ("stdout", "stderr"))
         for path in (self._stdout, self._stderr):
             path.touch()
-        self.process = begin(_verb, self._stdout, self._stderr, [*map(str, arguments)], largest)
+        self.process = begin(_verb, self._stdout, self._stderr, [*map(str, arguments)], largest, drawn)
 
     def end(self, timeout=150):
         """Wait for its end: its code, and all it and what it uses said."""
@@ -45,12 +45,16 @@ class Verb:
         return subprocess.CompletedProcess((), self.process.exitcode, *said)
 
 
-def _verb(stdout: Path, stderr: Path, arguments, largest):
+def _verb(stdout: Path, stderr: Path, arguments, largest, drawn):
     for number, path in ((1, stdout), (2, stderr)):
         os.dup2(os.open(path, os.O_WRONLY), number)
     if largest is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    if not drawn:
+        from interlingua.report import publish
+
+        publish.page = lambda tables, *, title: f"<title>{title}</title>"
     sys.argv = ["interlingua", *arguments]
     from interlingua.cli.main import main
 
