@@ -270,11 +270,17 @@ def test_one_command_from_a_model_to_scores(folder, tmp_path):
     asked += ["--batch", "8", "--random-init", "1-2", "--seeds", "2", "--out", str(out)]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
-    for said in ("language", "f1", "most frequent tag", "without blocks 1-2: en"):
+    for said in (
+        "language",
+        "f1",
+        "most frequent tag",
+        "without blocks 1-2: en",
+        "signature: task:ner|metric:f1|model:",
+    ):
         assert said in done.output
     scores = pd.read_csv(out / "scores.csv", keep_default_na=False)
     assert set(scores["language"]) == {"en", "fr", "ru"}
-    assert set(scores["init"]) == {"", "1-2", "most frequent tag"}
+    assert set(scores["init"]) == {"", "1-2", "most frequent tag", "commonest tag"}
     assert set(scores["metric"]) == {"f1", "precision", "recall"}
     page = (out / "transfer.html").read_text("utf-8")
     assert "Blocks 1-2: " in page
@@ -313,7 +319,7 @@ def test_misuse_is_told(folder, tmp_path, options, says):
 
 
 def test_planted_drops_are_called_by_their_names():
-    """Without block 1 the other language falls and the source does not: critical. Without 2 both fall. Without 3 none."""
+    """Without 1 the other language falls alone: critical. Without 2 both fall, without 3 none, without 4 the source hardly."""
     rng = np.random.default_rng(0)
 
     def counts(share):
@@ -324,12 +330,14 @@ def test_planted_drops_are_called_by_their_names():
         ("1", 0): {"en": counts(0.9), "fr": counts(0.5)},
         ("2", 0): {"en": counts(0.6), "fr": counts(0.5)},
         ("3", 0): {"en": counts(0.9), "fr": counts(0.8)},
+        ("4", 0): {"en": counts(0.87), "fr": counts(0.4)},
     }
     found = {row["init"]: row for row in dropped(task("pos"), planted, "en") if row["language"] == "fr"}
     assert {name: row["verdict"] for name, row in found.items()} == {
         "1": "critical",
         "2": "hurts both",
         "3": "not needed",
+        "4": "critical",
     }
     assert found["1"]["drop"] == pytest.approx(-0.3, abs=0.03)
     assert found["1"]["low"] < -0.3 < found["1"]["high"]

@@ -64,7 +64,8 @@ def mapped_transfer(
     if langs[0] != task.language(train[0]) or langs[0] == langs[1]:
         raise InputError(f"tests in {langs[0]} and {langs[1]}: the first is in the language of training, the other not")
     pair = corpus.languages(*langs)
-    blocks = min(load_model(name, **how.loading).layers.blocks for name in (*models, *([control] if control else [])))
+    loaded = [load_model(name, **how.loading) for name in (*models, *([control] if control else []))]
+    blocks = min(model.layers.blocks for model in loaded)
     chosen = tuple(layers) or tuple(range(blocks + 1))
     if wrong := [n for n in chosen if not 0 <= n <= blocks]:
         raise InputError(f"there is no layer {wrong[0]}: layers run from 0 (embeddings) to {blocks}")
@@ -72,6 +73,7 @@ def mapped_transfer(
         "kind": "mapped-transfer",
         "models": [shown(name) for name in models],
         "control": shown(control) if control else "",
+        "weights": [model.weights for model in loaded],
         "languages": list(langs),
         "layers": list(chosen),
         "fresh": FRESH,

@@ -225,6 +225,7 @@ def show_transfer(tables: TransferTables, place: Path, *, as_json: bool) -> None
             "summary": [{"heading": heading, "text": text} for heading, text in told(tables)],
             "scores": json.loads(tables.scores.to_json(orient="records")),
             **{name: json.loads(getattr(tables, name).to_json(orient="records")) for name in BESIDE},
+            "signature": tables.signature,
             "report": str(place),
         }
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
@@ -242,4 +243,5 @@ def show_transfer(tables: TransferTables, place: Path, *, as_json: bool) -> None
     typer.echo("")
     for heading, sentence in told(tables):
         typer.echo(f"{visible(heading)}: {visible(sentence)}")
+    typer.echo(f"signature: {tables.signature}")
     typer.echo(f"report: {visible(str(place))}")

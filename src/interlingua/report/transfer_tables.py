@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interlingua import __version__
 from interlingua.errors import FormatError, InputError
 from interlingua.report.tables import CONFIG, SCORES, harmless, pandas, whole
 
@@ -61,6 +62,25 @@ class TransferTables:
     def source(self) -> str:
         """The language that was tuned on, or the first of them."""
         return str(self.config["train"][0][0])
+
+    @property
+    def signature(self) -> str:
+        """What scores depend on, in one line; data and weights by the beginning of their hashes."""
+        config = self.config
+        tuning = {key: value for key, value in config["tuning"].items() if key not in ("frozen", "seed")}
+        tuning |= {key: "usual" for key in ("rate", "head_rate") if not tuning[key]}
+        parts = {
+            "task": config["task"],
+            "metric": self.metric,
+            "model": config.get("weights", "unknown")[:12],
+            **{name: "+".join(row[3][:8] for row in config[name]) for name in ("train", "development", "tests")},
+            **tuning,
+            "frozen": "+".join(map(str, config["tuning"]["frozen"])) or "no",
+            "grid": f"best {config['grid']['best']} of {len(config['grid']['settings'])}" if config["grid"] else "no",
+            "seeds": f"{config['tuning']['seed']}+{config['seeds']}",
+            "version": __version__,
+        }
+        return "|".join(f"{key}:{value}" for key, value in parts.items())
 
     @property
     def settings(self) -> list[str]:

@@ -136,7 +136,7 @@ def _careful(tables: TransferTables) -> Iterator[tuple[str, str]]:
 
 
 _MEANT = {
-    "critical": "Drawn anew, other languages lose and the source does not: what they hold is what transfer needs.",
+    "critical": "Drawn anew, other languages lose and the source hardly: what they hold is what transfer needs.",
     "hurts both": "Drawn anew, the source loses too: what they hold is needed for the task.",
     "not needed": "Drawn anew, other languages do not lose beyond chance.",
     "": "There is no other language to lose anything.",
@@ -202,5 +202,5 @@ def methods(tables: TransferTables) -> str:
         f"{how['epochs']} epochs in batches of {how['batch']}, AdamW with {how['warmup']:.0%} warm-up and a "
         f"{how['schedule']} schedule, the epoch chosen on development sentences of the source, {seeds}.{again}{tried}"
         f"{near} Scores are {tables.metric}; intervals (95%) are of sentences drawn again; a gap is a score less that "
-        "of the source."
+        f"of the source. Signature: {tables.signature}."
     )
