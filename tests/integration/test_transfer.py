@@ -1,21 +1,27 @@
 """Tuning: small sets are learnt by heart, a killed run goes on, a tuned model is opened again, layers are drawn anew."""
 
 import copy
+import dataclasses
+import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tokenizers import decoders
+import transformers as hf
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoModelForSeq2SeqLM
 from typer.testing import CliRunner
 
 import interlingua as il
-from interlingua.analyses.transfer import dropped
+from interlingua.analyses.transfer import Attempt, dropped, transfer
 from interlingua.cli.main import app
 from interlingua.errors import InputError
+from interlingua.languages import Language
 from interlingua.models.architecture import LabSeq2SeqConfig
 from interlingua.models.layers import blocks_of
+from interlingua.report.transferred import told
 from interlingua.transfer.ablate import chosen, reinitialise
 from interlingua.transfer.bilstm import BiLstm
 from interlingua.transfer.evaluate import evaluate
@@ -310,12 +316,88 @@ def test_one_command_from_a_model_to_scores(folder, tmp_path):
         (["--task", "ner", "--train", "everyday-ner", "--langs", "en,fr", "--random-init", "9"], "from 1 to 3"),
         (["--task", "ner", "--train", "everyday-ner", "--langs", "en,fr", "--frozen", "x"], "is no layer"),
         (["--task", "ner", "--train", "everyday-ner:test", "--langs", "en,fr"], "tuned on and judged by"),
+        (
+            ["--task", "ner", "--train", "en=everyday-ner", "--eval", "fr=everyday-ner,fr=everyday-ner"],
+            "one a language",
+        ),
+        (["--task", "ner", "--train", "en=everyday-ner", "--eval", "xq=everyday-ner"], "xq"),
     ],
 )
 def test_misuse_is_told(folder, tmp_path, options, says):
     done = CliRunner().invoke(app, ["transfer", folder, *options, "--out", str(tmp_path / "x")])
     assert done.exit_code != 0
     assert says in str(done.exception)
+
+
+def test_what_would_be_tuned_is_said(folder):
+    asked = [
+        "transfer",
+        folder,
+        "--task",
+        "ner",
+        "--train",
+        "en=everyday-ner,fr=everyday-ner",
+        "--eval",
+        "de=everyday-ner",
+    ]
+    asked += ["--rows", "40", "--epochs", "3", "--batch", "16", "--random-init", "each", "--baseline", "--seeds", "2"]
+    done = CliRunner().invoke(app, [*asked, "--dry-run"])
+    assert done.exit_code == 0, done.output
+    # 40 sentences of either language in batches of 16, less the tenth that the epoch is chosen by where there is no dev
+    learnt = done.output.splitlines()[0]
+    rows = sum(int(n) for n in re.findall(r"\((\d+)\)", learnt))
+    assert f"10 tunings of about {-(-rows // 16) * 3} updates" in done.output
+    told = json.loads(CliRunner().invoke(app, [*asked, "--dry-run", "--json"]).stdout)
+    assert told["tunings"] == 10
+
+
+def test_two_sources_teach_more_than_one(folder, tmp_path):
+    """Both are learnt from, and gaps are from the first."""
+    out = tmp_path / "two"
+    asked = [
+        "transfer",
+        folder,
+        "--task",
+        "ner",
+        "--train",
+        "en=everyday-ner,fr=everyday-ner",
+        "--eval",
+        "de=everyday-ner",
+    ]
+    done = CliRunner().invoke(app, [*asked, "--epochs", "1", "--batch", "8", "--out", str(out), "--formats", "none"])
+    assert done.exit_code == 0, done.output
+    config = json.loads((out / "config.json").read_text())
+    assert [row[0] for row in config["train"]] == ["en", "fr"]
+    scores = pd.read_csv(out / "scores.csv", keep_default_na=False)
+    assert set(scores["language"]) == {"en", "de"}
+    assert "(en) and" in (out / "transfer.html").read_text("utf-8")
+    assert sorted(p.name for p in (out / "predictions" / "whole.0").iterdir()) == ["de.tsv", "en.tsv"]
+
+
+def test_tokens_without_a_name_and_relations_never_shown_are_told(folder, tmp_path):
+    """A tokenizer that knows English words alone reads Russian as unknown; a relation of the test is new."""
+    place = tmp_path / "words"
+    core = Tokenizer(models.WordLevel({"[UNK]": 0, "[PAD]": 1, "the": 2, "a": 3, ".": 4}, unk_token="[UNK]"))
+    core.pre_tokenizer = pre_tokenizers.Whitespace()
+    hf.PreTrainedTokenizerFast(tokenizer_object=core, unk_token="[UNK]", pad_token="[PAD]").save_pretrained(place)
+    tiny.network("bert").save_pretrained(place)
+    data = il.treebank("everyday-trees", "en")
+    odd = data.trees[1]
+    changed = dataclasses.replace(odd, relations=tuple("odd" if r == "det" else r for r in odd.relations))
+    assert "odd" in changed.relations
+    strange = dataclasses.replace(
+        data[:4], trees=(data.trees[0], changed, *data.trees[2:4]), language=Language.parse("fr")
+    )
+    how = Attempt(task="parsing", tuning=Tuning(epochs=1, batch=4))
+    found = transfer(str(place), [data[10:20]], [data[20:24]], [data[24:28], strange], tmp_path / "out", how)
+    said = dict(told(found))
+    assert "Be careful with fr" in said
+    rows = found.scores[found.scores["language"] == "fr"].iloc[0]
+    assert rows["new"] == "odd"
+    assert rows["unknown"] > 0.5
+    texts = [text for heading, text in told(found) if heading == "Be careful with fr"]
+    assert any("unknown to the tokenizer" in text for text in texts)
+    assert any("never showed odd" in text for text in texts)
 
 
 def test_planted_drops_are_called_by_their_names():

@@ -63,6 +63,9 @@ def transfer(
         raise InputError("there is nothing to tune on, or nothing to choose the epoch by")
     _check_apart(train, tests)
     task, folder = task_named(how.task), Path(out)
+    langs = [task.language(record) for record in tests]
+    if twice := [lang for lang in langs if langs.count(lang) > 1]:
+        raise InputError(f"two sets are to be judged by in {twice[0]}: name one a language")
     _check(task, how, parallel)
     loaded = load_model(model, **how.loading)
     groups = chosen(how.random_init, loaded.layers.blocks)

@@ -14,6 +14,7 @@ from interlingua.cli.data import Formats, Json, Langs, tags
 from interlingua.cli.extract import needs_models
 
 if TYPE_CHECKING:
+    from interlingua.analyses.transfer import Attempt
     from interlingua.report.transfer_tables import TransferTables
     from interlingua.transfer.task import Task
     from interlingua.types import ParallelCorpus
@@ -63,6 +64,7 @@ def transfer(
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; by default cuda where there is one.")] = "",
     formats: Formats = "svg,png",
     force: Annotated[bool, typer.Option("--force", help="Replace another run in the folder.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be tuned, and tune nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Tune a model on a task in one language, score it in others, and see which layers that needs.
@@ -75,7 +77,7 @@ def transfer(
     """
     from interlingua.errors import InputError
 
-    if not task or not train or out is None:
+    if not task or not train or (out is None and not dry_run):
         missing = "--task" if not task else "--train" if not train else "--out"
         raise InputError(f"say {missing}; such as: --task ner --train panx --langs en,fr --out FOLDER")
     needs_models()
@@ -126,10 +128,43 @@ def transfer(
     )
     figures = formats_of(formats)
     learnt, development = [record for record, _ in both], [record for _, record in both]
+    if dry_run:
+        from interlingua.models.load import blueprint
+        from interlingua.transfer.ablate import chosen as blocks_of
+
+        groups = len(blocks_of(random_init, blueprint(model, stack=stack).layers.blocks))
+        _show_plan(how, groups, learnt, development, judged, as_json=as_json)
+        return
+    assert out is not None
     tables = run(model, learnt, development, judged, out, how, parallel=beside, force=force, stage=bar)
     with bar("writing the report"):
         place = publish_transfer(tables, out, formats=figures)
     show_transfer(tables, place, as_json=as_json)
+
+
+def _show_plan(
+    how: Attempt, groups: int, learnt: list[Any], development: list[Any], judged: list[Any], *, as_json: bool
+) -> None:
+    """What would be tuned."""
+    from interlingua.cli.terminal import visible
+
+    rows = sum(map(len, learnt))
+    times = how.seeds * (len(how.settings) + groups + how.baseline)
+    updates = -(-rows // how.tuning.batch) * how.tuning.epochs
+    if as_json:
+        sizes = {record.name: len(record) for record in (*learnt, *development, *judged)}
+        typer.echo(json.dumps({"tunings": times, "updates": updates, "rows": sizes}, indent=2, ensure_ascii=False))
+        return
+    for what, records in (("tuned on", learnt), ("epoch chosen by", development), ("judged by", judged)):
+        each = ", ".join(f"{record.name} ({len(record):,})" for record in records)
+        typer.echo(f"{what}: {visible(each)}")
+    beside = (
+        f"{len(how.settings)} settings" if how.grid else "",
+        f"{groups} sets of blocks drawn anew" if groups else "",
+        "a BiLSTM" if how.baseline else "",
+    )
+    said = ", ".join(filter(None, beside))
+    typer.echo(f"{times} tunings of about {updates:,} updates, {how.seeds} of each kind{f' ({said})' if said else ''}")
 
 
 def learnt_from(task: Task[Any, Any], name: str, lang: str, rows: int) -> tuple[Any, Any]:

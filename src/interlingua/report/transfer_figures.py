@@ -52,14 +52,14 @@ def bars(tables: TransferTables, title: str) -> Figure:
         ),
         base.mark_rule().encode(alt.Y("low:Q"), alt.Y2("high:Q")),
     ]
-    said = "Line: 95% interval."
+    said = ["Line: 95% interval."]
     if scratch:
         layers.append(base.mark_point(style=MARKED, shape="diamond", size=60, filled=True).encode(alt.Y("scratch:Q")))
-        said += " Diamond: a BiLSTM without pretraining."
+        said[0] += " Diamond: a BiLSTM without pretraining."
     if usual:
         layers.append(base.mark_tick(style=MARKED, thickness=2, width=24).encode(alt.Y("usual:Q")))
-        said += " Tick: the most frequent tag of each word."
-    about = printable({"text": title, "subtitle": [said]})
+        said.append("Tick: the most frequent tag of each word.")
+    about = printable({"text": title, "subtitle": said})
     return themed(alt.layer(*layers).properties(title=about, width=alt.Step(44), height=260))
 
 
@@ -123,7 +123,7 @@ def strengths(tables: TransferTables) -> Figure | None:
         alt.Y("rho:Q", title="Spearman's rho", scale=alt.Scale(domain=[-1, 1])),
         color=_state(),
     )
-    zero = alt.Chart().mark_rule(strokeDash=[4, 3]).encode(alt.Y(datum=0))
+    zero = alt.Chart().mark_rule(strokeWidth=0.5).encode(alt.Y(datum=0))
     chart = alt.layer(zero, base.mark_line(point=True), data=Rows(printable(made))).properties(width=200, height=200)
     said = f"Over {made[0]['n']} languages; above 0: the more similar, the smaller the loss."
     panels = chart.facet(alt.Column("measure:N", sort=None, title=None))
@@ -180,8 +180,11 @@ def prophecies(tables: TransferTables) -> Figure | None:
         base.mark_point(filled=True, size=60).encode(alt.Y("foretold:Q")),
         base.mark_tick(style=MARKED, thickness=2, width=20).encode(alt.Y("score:Q")),
     ]
-    said = "Point: foretold from the other languages, line: 80% interval. Tick: what was found, where there are labels."
-    title = {"text": f"Scores foretold from {mine['measure'].iloc[0]} before tuning", "subtitle": [said]}
+    said = [
+        "Point: foretold from the other languages; line: 80% interval.",
+        "Tick: what was found, where there are labels.",
+    ]
+    title = {"text": f"Scores foretold from {mine['measure'].iloc[0]} before tuning", "subtitle": said}
     return themed(alt.layer(*layers).properties(title=title, width=alt.Step(44), height=240))
 
 

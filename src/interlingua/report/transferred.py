@@ -128,11 +128,12 @@ def _careful(tables: TransferTables) -> Iterator[tuple[str, str]]:
     for r in first.itertuples():
         if r.unknown > UNKNOWN:
             yield f"Be careful with {r.language}", f"{r.unknown:.0%} of its tokens are unknown to the tokenizer."
-        if r.lost:
-            text = f"{int(r.lost):,} of its words have no token of their own, and are asked about all the same."
-            yield f"Be careful with {r.language}", text
         if r.new:
             yield f"Be careful with {r.language}", f"Training never showed {r.new}, which it has."
+    lost = ", ".join(f"{r.language} {int(r.lost):,}" for r in first.itertuples() if r.lost)
+    if lost:
+        text = "They were dropped by the tokenizer, or are behind the model's limit, and are asked about all the same."
+        yield f"Words without a token of their own: {lost}", text
 
 
 _MEANT = {
