@@ -51,7 +51,6 @@ def measured(
     place.parent.mkdir(parents=True, exist_ok=True)
     with stage(f"extracting, {state} tuning") as progress:
         reps = extract(load_model(name, **(loading or {})), corpus, out=place, truncate=True, progress=progress)
-    assert isinstance(reps, Representations)
     with stage(f"comparing, {state} tuning") as progress:
         found = compare(reps, source=source, measures=measures, nulls=1, cache=folder / CACHE, progress=progress)
     rows = [

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -137,8 +137,7 @@ def _neurons(run: TransferRun, reps: Representations) -> Iterator[dict[str, Any]
     Of random neurons the mean over sets, `low` and `high` being the lowest and highest of them.
     """
     tuned, how = run.opened(), run.how
-    reader = tuned.network.body
-    assert isinstance(reader, ModelReader)
+    reader = cast("ModelReader", tuned.network.body)  # what `tune` made of a task with a head
     parts = {run.task.language(test): Part.of(tuned.network, test[:JUDGED]) for test in run.tests}
 
     def scores() -> dict[str, float]:

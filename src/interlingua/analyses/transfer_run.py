@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -182,11 +182,11 @@ class TransferRun:
 
     def _from_nothing(self, place: Path, how: Tuning, progress: Callable[[int, int], None]) -> Tuned:
         """A BiLSTM on the same sentences: more epochs, as it knows nothing, until it gets no better."""
-        assert isinstance(self.task, HeadTask)
+        task = cast("HeadTask[Any, Any]", self.task)  # others were refused
         longer = replace(how, epochs=max(30, how.epochs), patience=5, rate=0.0, head_rate=0.0, dropout=0.33, frozen=())
         with seeded(how.seed):
             reader = BiLstm.of(self.train)
-            network = TaskNetwork(reader, self.task, learnt_labels(self.task, self.train, self.development), 0.33)
+            network = TaskNetwork(reader, task, learnt_labels(task, self.train, self.development), 0.33)
         network.to(load_model(self.model, **self.how.loading).device)
         return fit(network, self.train, self.development, place, longer, progress=progress)
 

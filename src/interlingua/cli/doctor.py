@@ -23,6 +23,7 @@ EXTRAS = {
     "map": ("gensim", "static vectors of words, beside those of models"),
     "concepts": ("scikit-learn", "clusters of words in context"),
     "transfer": ("ufal.chu_liu_edmonds", "tuning models on tasks, and trees"),
+    "unseen": ("uroman", "writing any script in Latin letters"),
     "compare": ("scipy", "intervals and comparisons"),
     "zstd": ("zstandard", "text compressed with zstd (.zst)"),
 }

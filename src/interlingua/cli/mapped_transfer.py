@@ -48,7 +48,8 @@ def mapped_transfer(
     if len(models) != 2:
         raise InputError(f"{len(models)} models: name that of the source language and that of the other")
     given = {"--task": task, "--train": train, "--eval": test, "--out": out}
-    if missing := [name for name, value in given.items() if not value]:
+    missing = [name for name, value in given.items() if not value]
+    if missing or out is None:
         raise InputError(f"say {missing[0]}; such as: --task pos --train ud/en_ewt --eval ud/fr_gsd --out FOLDER")
     needs_models()
     from interlingua.analyses.mapped_transfer import mapped_transfer as run
@@ -67,7 +68,6 @@ def mapped_transfer(
     corpus = parallel_text(parallel, *(chosen.language(record) for record in tests))
     tuning = Tuning(epochs=epochs, batch=batch, rate=rate, seed=seed)
     figures = formats_of(formats)
-    assert out is not None
     tables = run(
         (models[0], models[1]), [learnt], [development], tests, corpus[:pairs] if pairs else corpus, out,
         Attempt(task=task, tuning=tuning, seeds=seeds, loading={"device": device}), control=control,

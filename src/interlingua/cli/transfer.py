@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from interlingua.transfer.task import Task
     from interlingua.types import ParallelCorpus
 
+SUCH_AS = "--task ner --train panx --langs en,fr --out FOLDER"
+
 
 def transfer(
     model: Annotated[str, typer.Argument(help="A Hub id or a folder.")] = BUILT_IN,
@@ -77,9 +79,10 @@ def transfer(
     """
     from interlingua.errors import InputError
 
-    if not task or not train or (out is None and not dry_run):
-        missing = "--task" if not task else "--train" if not train else "--out"
-        raise InputError(f"say {missing}; such as: --task ner --train panx --langs en,fr --out FOLDER")
+    if not task or not train:
+        raise InputError(f"say {'--train' if task else '--task'}; such as: {SUCH_AS}")
+    if out is None and not dry_run:
+        raise InputError(f"say --out, or ask what would be tuned with --dry-run; such as: {SUCH_AS}")
     needs_models()
     from interlingua.analyses.transfer import Attempt
     from interlingua.analyses.transfer import transfer as run
@@ -128,14 +131,13 @@ def transfer(
     )
     figures = formats_of(formats)
     learnt, development = [record for record, _ in both], [record for _, record in both]
-    if dry_run:
+    if dry_run or out is None:
         from interlingua.models.load import blueprint
         from interlingua.transfer.ablate import chosen as blocks_of
 
         groups = len(blocks_of(random_init, blueprint(model, stack=stack).layers.blocks))
         _show_plan(how, groups, learnt, development, judged, as_json=as_json)
         return
-    assert out is not None
     tables = run(model, learnt, development, judged, out, how, parallel=beside, force=force, stage=bar)
     with bar("writing the report"):
         place = publish_transfer(tables, out, formats=figures)

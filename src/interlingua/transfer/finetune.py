@@ -333,6 +333,6 @@ def open_tuned(folder: str | Path, *, device: str = "") -> Tuned:
     else:
         reader = open_reader(facts["reader"], place / MODEL, stack=facts.get("stack", ""), device=device)
         network = TaskNetwork(reader, task, labels, facts["tuning"]["dropout"])
-        load_head(network.head, str(place / HEAD))  # type: ignore[arg-type]
+        load_head(network.head, str(place / HEAD))
     network.to(next(network.body.parameters()).device).eval()
     return Tuned(network, labels, facts["development"], facts["epoch"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -103,6 +103,7 @@ class TaskNetwork(Answering):
     """A reader's vectors where words begin (or at the first token, or their mean), and a head."""
 
     task: HeadTask[Any, Any]
+    head: nn.Module
 
     def __init__(self, reader: Reader, task: HeadTask[Any, Any], labels: Labels, dropout: float = 0.1) -> None:
         super().__init__()
@@ -112,8 +113,7 @@ class TaskNetwork(Answering):
     @property
     def reader(self) -> Reader:
         """What reads."""
-        assert isinstance(self.body, Reader)
-        return self.body
+        return cast("Reader", self.body)
 
     def forward(
         self,
@@ -129,7 +129,6 @@ class TaskNetwork(Answering):
         batch = {"input_ids": input_ids, "attention_mask": attention_mask}
         batch |= {name: value for name, value in beside.items() if value is not None}
         hidden = self.reader(batch, self.language)
-        assert self.head is not None
         scores = self.head(*self._read_off(hidden, attention_mask, firsts))
         return {"loss": self.task.loss(scores, targets)} if targets else {"scores": scores}
 
