@@ -109,7 +109,7 @@ def _vocabulary(model: Model) -> dict[str, float]:
     """The share of tokens with letters that each script has; of byte-level tokenizers by what their bytes spell."""
     tokenizer: Any = model.tokenizer
     counts: Counter[str] = Counter()
-    for number in range(len(tokenizer)):
+    for number in sorted({*range(len(tokenizer))} - {*tokenizer.all_special_ids}):
         text = tokenizer.convert_tokens_to_string([tokenizer.convert_ids_to_tokens(number)])
         scripts = {_script(c) for c in text if c.isalpha()}
         if len(scripts) == 1:
