@@ -24,7 +24,7 @@ from interlingua.folders import claimed
 from interlingua.models.load import Model, load_model
 from interlingua.report.transfer_tables import WHOLE, TransferTables, write_transfer
 from interlingua.transfer.ablate import chosen
-from interlingua.transfer.evaluate import DRAWS
+from interlingua.transfer.evaluate import differences
 from interlingua.transfer.finetune import Part
 from interlingua.transfer.network import counted
 from interlingua.transfer.neurons import RANDOM, chosen_neurons, silenced
@@ -177,16 +177,16 @@ def dropped(
     for name in dict.fromkeys(name for name, _ in counts if name):
         drawn: dict[str, Array] = {}
         exact: dict[str, float] = {}
-        for lang, own in counts[WHOLE, seeds[0]].items():
-            often = np.random.default_rng(seed).multinomial(len(own), np.full(len(own), 1 / len(own)), size=DRAWS)
+        for lang in counts[WHOLE, seeds[0]]:
             pairs = [(counts[name, s][lang], counts[WHOLE, s][lang]) for s in seeds if (name, s) in counts]
-            drawn[lang] = np.mean([_main(task, often @ a) - _main(task, often @ b) for a, b in pairs], axis=0)
-            exact[lang] = float(np.mean([_main(task, a.sum(0)) - _main(task, b.sum(0)) for a, b in pairs]))
+            exact[lang], drawn[lang] = differences(task, pairs, seed=seed)
         others = [lang for lang in drawn if lang != source]
         ends = {lang: np.quantile(values, [0.025, 0.975]).tolist() for lang, values in drawn.items()}
         falls = bool(others) and np.quantile(np.mean([drawn[lang] for lang in others], axis=0), 0.975) < 0
-        spared = ends[source][1] >= 0 or exact[source] >= SPARED * np.mean([exact[lang] for lang in others])
-        verdict = ("critical" if spared else "hurts both") if falls else "not needed"
+        verdict = "not needed"
+        if falls:
+            spared = ends[source][1] >= 0 or exact[source] >= SPARED * np.mean([exact[lang] for lang in others])
+            verdict = "critical" if spared else "hurts both"
         for lang in drawn:
             low, high = ends[lang]
             yield {"init": name, "language": lang, "source": source, "drop": exact[lang], "low": low, "high": high,

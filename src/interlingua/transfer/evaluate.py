@@ -88,6 +88,25 @@ def bootstrap(task: Task[Any, Any], counts: Array, *, seed: int = 0, draws: int 
     return float(low), float(high)
 
 
+def differences(
+    task: Task[Any, Any], pairs: Sequence[tuple[Array, Array]], *, seed: int = 0, draws: int = DRAWS
+) -> tuple[float, Array]:
+    """The first score less the second, the mean over pairs of counts (one a seed); and what drawn sentences give.
+
+    Both sides are asked about the same sentences, and the same are drawn for both: what is hard for either cancels.
+    """
+    n = len(pairs[0][0])
+    if any(len(side) != n for pair in pairs for side in pair):
+        raise InputError("both sides must be asked about the same sentences")
+    often = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
+
+    def main(counts: Array) -> Array:
+        return np.asarray(task.score(counts))[..., 0]
+
+    drawn = np.mean([main(often @ a) - main(often @ b) for a, b in pairs], axis=0)
+    return float(np.mean([main(a.sum(0)) - main(b.sum(0)) for a, b in pairs])), drawn
+
+
 def most_frequent(task: Task[Any, Any], train: Sequence[Any], record: Any, *, by_word: bool = True) -> float:
     """The score of giving every word the tag it had most often in training; to words not seen there, the commonest.
 
