@@ -20,6 +20,7 @@ from interlingua.cli.main import app
 from interlingua.errors import InputError
 from interlingua.languages import Language
 from interlingua.models.architecture import LabSeq2SeqConfig
+from interlingua.models.codes import code_number
 from interlingua.models.layers import blocks_of
 from interlingua.report.transferred import told
 from interlingua.transfer.ablate import chosen, reinitialise
@@ -163,7 +164,10 @@ def test_a_batch_answers_as_its_sentences_do(model):
     assert together == alone
 
 
-def test_a_killed_run_goes_on(folder, tmp_path):
+@pytest.mark.parametrize(
+    "damaged", ["trainer_state.json", "optimizer.pt", "scheduler.pt", "model.safetensors", "rng_state.pth"]
+)
+def test_a_killed_run_goes_on(folder, tmp_path, damaged):
     data, how = records("pos"), Tuning(epochs=4, batch=4, rate=1e-3, dropout=0.1)
     whole = tune(il.load_model(folder), task("pos"), [data], [data], tmp_path / "whole", how)
 
@@ -176,14 +180,19 @@ def test_a_killed_run_goes_on(folder, tmp_path):
 
     with pytest.raises(Killed):
         tune(il.load_model(folder), task("pos"), [data], [data], tmp_path / "killed", how, progress=kill)
-    assert list((tmp_path / "killed" / STEPS).glob("checkpoint-*"))
+    assert sorted(p.name for p in (tmp_path / "killed" / STEPS).glob("checkpoint-*")) == [
+        "checkpoint-3",
+        "checkpoint-6",
+    ]
     assert not (tmp_path / "killed" / FACTS).exists()
+    # the last checkpoint was not written to its end: the one before it is gone on from
+    (tmp_path / "killed" / STEPS / "checkpoint-6" / damaged).unlink()
     seen = []
     went_on = tune(
         il.load_model(folder), task("pos"), [data], [data], tmp_path / "killed", how,
         progress=lambda done, total: seen.append(done),
     )  # fmt: skip
-    assert seen[0] > 3
+    assert seen[0] == 4
     for (name, a), b in zip(whole.network.named_parameters(), went_on.network.parameters(), strict=True):
         torch.testing.assert_close(a, b, msg=name)
 
@@ -372,6 +381,13 @@ def test_two_sources_teach_more_than_one(folder, tmp_path):
     assert set(scores["language"]) == {"en", "de"}
     assert "(en) and" in (out / "transfer.html").read_text("utf-8")
     assert sorted(p.name for p in (out / "predictions" / "whole.0").iterdir()) == ["de.tsv", "en.tsv"]
+    # what was tuned stays, and what is asked for besides is added
+    before = (out / "cache" / "whole.0.json").stat().st_mtime_ns
+    more = ["--epochs", "1", "--batch", "8", "--out", str(out), "--formats", "none", "--random-init", "1"]
+    again = CliRunner().invoke(app, [*asked, *more])
+    assert again.exit_code == 0, again.output
+    assert "without blocks 1" in again.output
+    assert (out / "cache" / "whole.0.json").stat().st_mtime_ns == before
 
 
 def test_tokens_without_a_name_and_relations_never_shown_are_told(folder, tmp_path):
@@ -398,6 +414,34 @@ def test_tokens_without_a_name_and_relations_never_shown_are_told(folder, tmp_pa
     texts = [text for heading, text in told(found) if heading == "Be careful with fr"]
     assert any("unknown to the tokenizer" in text for text in texts)
     assert any("never showed odd" in text for text in texts)
+
+
+def test_parts_of_speech_from_files(folder, tmp_path):
+    """CoNLL-U gives them, and so does a file of words and tags that look like no entities."""
+    bank = il.treebank("everyday-trees", "en")
+    tags = il.tagged("everyday-trees", "en")
+    arcs = task("parsing").gold(bank)
+    (tmp_path / "a.conllu").write_text("".join(f"{x}\n" for x in task("parsing").written(bank, arcs)), "utf-8")
+    rows = [
+        f"{w}\t{t}"
+        for ws, ts in zip(tags.words, tags.tags, strict=True)
+        for w, t in [*zip(ws, ts, strict=True), ("", "")]
+    ]
+    (tmp_path / "b.tsv").write_text("\n".join("" if row == "\t" else row for row in rows), "utf-8")
+    for name in ("a.conllu", "b.tsv"):
+        found = task("pos").read(str(tmp_path / name), "en", "test")
+        assert (found.words, found.tags, found.entities) == (tags.words, tags.tags, False)
+    with pytest.raises(InputError, match="no entities"):
+        task("ner").gold(task("ner").read(str(tmp_path / "b.tsv"), "en", "test"))
+
+
+@pytest.mark.parametrize("codes", [("__en__", "__fr__"), ("en_XX", "fr_XX"), ("eng_Latn", "fra_Latn")])
+def test_the_number_of_a_languages_code(codes):
+    tokenizer = tiny.tokenizer()
+    tokenizer.add_special_tokens({"additional_special_tokens": list(codes)})
+    numbers = [code_number(tokenizer, Language.parse(tag)) for tag in ("en", "fr")]
+    assert numbers == [tokenizer.convert_tokens_to_ids(code) for code in codes]
+    assert code_number(tokenizer, Language.parse("de")) is None
 
 
 def test_planted_drops_are_called_by_their_names():

@@ -46,12 +46,21 @@ def test_the_papers_grids():
         ("batch: []\n", "has no value"),
         ("batch: [1, 2]\nbest: 3\n", "best 3 of 2"),
         ("schedule: [often]\n", "often"),
+        ("rate: [fast]\n", "rate 'fast' is not a number"),
+        ("epochs: 1.5\n", "not a whole number"),
+        ("dropout: 2.0\n", "0 to 0.95"),
+        ("batch: [1, 2]\nbest: true\n", "best True"),
     ],
 )
 def test_a_grid_that_cannot_be_is_told(tmp_path, text, says):
     (tmp_path / "grid.yaml").write_text(text)
     with pytest.raises((InputError, FormatError), match=says):
         read_grid(str(tmp_path / "grid.yaml"))
+
+
+def test_a_number_without_a_point_is_one(tmp_path):
+    (tmp_path / "grid.yaml").write_text("rate: [2e-5, 5e-5]\n")
+    assert [s["rate"] for s in read_grid(str(tmp_path / "grid.yaml")).settings] == [2e-5, 5e-5]
 
 
 def test_an_unknown_grid_is_told():
@@ -80,7 +89,7 @@ def test_one_command_with_all_that_stands_beside(folders, tmp_path):
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
     for said in ("bilstm", "Mean of the best 2 settings", "Pretraining is worth", "Tuning takes anc", "goes with the gap",
-                 "ar, which has no labels", "Neurons that languages share", "too few languages for a p-value"):  # fmt: skip
+                 "ar, which has no labels", "Neurons that languages share", "too few languages for a p-value", "foretold"):  # fmt: skip
         assert said in done.output
     scores = pd.read_csv(out / "scores.csv", keep_default_na=False)
     assert set(scores["init"]) == {"", "1", "bilstm", "most frequent tag", "commonest tag"}
@@ -116,6 +125,9 @@ def test_one_command_with_all_that_stands_beside(folders, tmp_path):
         (["--neurons", "0.1"], "parallel text"),
         (["--parallel", "everyday", "--no-keep"], "keep it"),
         (["--grid", "none.yaml"], "wu2020-words"),
+        (["--parallel", "everyday", "--foretell", "ar"], "from 5 or more"),
+        (["--parallel", "everyday", "--measures", "foo"], "unknown measure"),
+        (["--parallel", "everyday", "--neurons", "0.001"], "larger share"),
     ],
 )
 def test_what_does_not_go_together_is_told(folders, tmp_path, more, says):
@@ -232,7 +244,7 @@ def test_a_language_that_is_the_other_one_goes_through_a_map_unchanged(folders, 
     with pytest.raises(InputError, match="language of training"):
         mapped_transfer((folders[0],) * 2, [tagged], [tagged], (tests[0], tests[0]), corpus, tmp_path / "y", how)
     with pytest.raises(InputError, match="no layer 9"):
-        mapped_transfer((folders[0],) * 2, [tagged], [tagged], tests, corpus, tmp_path / "z", how, layers=(9,))
+        mapped_transfer((folders[0],) * 2, [tagged[:40]], [tagged], tests, corpus, tmp_path / "z", how, layers=(9,))
 
 
 def test_mapped_transfer_says_what_is_missing(folders, tmp_path):

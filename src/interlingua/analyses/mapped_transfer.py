@@ -18,7 +18,7 @@ from typing import Any
 from interlingua.analyses.map_run import Plan
 from interlingua.analyses.mapping import map_contexts
 from interlingua.analyses.survey import made_with, same_run
-from interlingua.analyses.transfer_run import Attempt, Stage
+from interlingua.analyses.transfer_run import Attempt, Stage, check_apart
 from interlingua.errors import InputError
 from interlingua.folders import claimed
 from interlingua.mapping.alignment import open_alignment
@@ -27,7 +27,7 @@ from interlingua.models.load import load_model, seeded, shown
 from interlingua.report.grafted import MAPPED, SHARED, SHARED_MAPPED, GraftTables, write_graft
 from interlingua.report.tables import ABOVE, ALIGNMENTS, CACHE, MAPS, whole
 from interlingua.transfer.evaluate import score
-from interlingua.transfer.finetune import fit, learnt_labels
+from interlingua.transfer.finetune import FACTS, fit, learnt_labels
 from interlingua.transfer.mapped import FRESH, MappedReader, unmapped
 from interlingua.transfer.network import TaskNetwork
 from interlingua.transfer.task import HeadTask
@@ -63,6 +63,7 @@ def mapped_transfer(
     langs = tuple(task.language(record) for record in tests)
     if langs[0] != task.language(train[0]) or langs[0] == langs[1]:
         raise InputError(f"tests in {langs[0]} and {langs[1]}: the first is in the language of training, the other not")
+    check_apart(train, tests)
     pair = corpus.languages(*langs)
     loaded = [load_model(name, **how.loading) for name in (*models, *([control] if control else []))]
     blocks = min(model.layers.blocks for model in loaded)
@@ -142,18 +143,21 @@ def _run(
 ) -> list[dict[str, Any]]:
     """Trained above the source's layers, judged there, and above the other's."""
     place = folder / ABOVE
+    if (place / FACTS).exists():  # done, and killed before its scores were kept
+        shutil.rmtree(place)
     with seeded(seed):
         reader = MappedReader(below[0], dropout=how.tuning.dropout)
         network = TaskNetwork(reader, task, learnt_labels(task, train, development), how.tuning.dropout)
     network.to(below[0].model.device)
     tuned = fit(network, train, development, place, replace(how.tuning, seed=seed), progress=progress)
-    shutil.rmtree(place)
     rows = []
     for side, record in zip(below, tests, strict=True):
         reader.exchange(side)
+        network.pad = reader.pad
         found = score(tuned, record, seed=seed)
         rows.append(
             {"language": found.language, "set": found.name, "metric": found.metric, "value": found.value,
              "low": found.low, "high": found.high, "sentences": found.sentences, "development": tuned.development}
         )  # fmt: skip
+    shutil.rmtree(place)
     return rows

@@ -47,7 +47,7 @@ def measured(
     """Similarities of every language of a corpus to the source, a row a layer and measure; and what they are of."""
     if Language.parse(source) not in corpus.langs:
         raise UnknownNameError(f"language of {corpus.name}", source, map(str, corpus.langs))
-    place = folder / REPRESENTATIONS / f"{state}.zarr"
+    place = folder / REPRESENTATIONS / f"{state}.{corpus.hash[:12]}.zarr"
     place.parent.mkdir(parents=True, exist_ok=True)
     with stage(f"extracting, {state} tuning") as progress:
         reps = extract(load_model(name, **(loading or {})), corpus, out=place, truncate=True, progress=progress)

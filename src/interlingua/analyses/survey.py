@@ -299,14 +299,17 @@ def made_with() -> dict[str, str]:
     }
 
 
-def same_run(folder: Path, config: dict[str, Any], *, force: bool) -> None:
-    """Make the folder that of this run: one that holds the numbers of another is refused, or emptied by `force`."""
+def same_run(folder: Path, config: dict[str, Any], *, force: bool, may_differ: Sequence[str] = ()) -> None:
+    """Make the folder that of this run: one that holds the numbers of another is refused, or emptied by `force`.
+
+    `may_differ`: keys that the numbers there do not depend on.
+    """
     path = folder / CONFIG
     if force:
         empty(folder)
     elif path.exists():
         before = config_of(folder)
-        other = unlike(before, config)
+        other = [key for key in unlike(before, config) if key not in may_differ]
         numbers = (folder / f"{RESULTS}.parquet").exists() or any((folder / CACHE).glob("*.json"))
         if other and numbers:
             shown = "; ".join(_unlike(k, before.get(k), config[k]) for k in other[:3])

@@ -18,10 +18,13 @@ import numpy as np
 
 from interlingua.analyses.relate import AFTER, BEFORE, foretold, measured, relations
 from interlingua.analyses.survey import made_with, same_run
-from interlingua.analyses.transfer_run import Attempt, Stage, TransferRun
+from interlingua.analyses.transfer_run import Attempt, Stage, TransferRun, check_apart
 from interlingua.errors import InputError
 from interlingua.folders import claimed
+from interlingua.measures.catalog import find
+from interlingua.models.codes import has_codes
 from interlingua.models.load import Model, load_model
+from interlingua.report.tables import CACHE, whole
 from interlingua.report.transfer_tables import WHOLE, TransferTables, write_transfer
 from interlingua.transfer.ablate import chosen
 from interlingua.transfer.evaluate import differences
@@ -31,13 +34,15 @@ from interlingua.transfer.neurons import RANDOM, chosen_neurons, silenced
 from interlingua.transfer.readers import ModelReader
 from interlingua.transfer.task import HeadTask, Task
 from interlingua.transfer.tasks import task as task_named
-from interlingua.types import ParallelCorpus, Representations, TaggedCorpus, Treebank
+from interlingua.types import ParallelCorpus, Representations
 
 __all__ = ["Attempt", "dropped", "transfer"]
 
 Array = np.ndarray[Any, Any]
 # Random sets of neurons that the chosen ones are set against, and sentences a language that they are judged by.
 SETS, JUDGED = 5, 300
+# What may be asked for later, of a run that has been tuned: nothing that was tuned depends on it.
+LATER = ("random_init", "seeds", "baseline", "measures", "neurons", "parallel", "keep")
 # The source is spared where it loses at most this share of what the other languages lose.
 SPARED = 0.2
 
@@ -61,36 +66,45 @@ def transfer(
     """
     if not train or not development:
         raise InputError("there is nothing to tune on, or nothing to choose the epoch by")
-    _check_apart(train, tests)
+    check_apart(train, tests)
     task, folder = task_named(how.task), Path(out)
     langs = [task.language(record) for record in tests]
     if twice := [lang for lang in langs if langs.count(lang) > 1]:
         raise InputError(f"two sets are to be judged by in {twice[0]}: name one a language")
-    _check(task, how, parallel)
     loaded = load_model(model, **how.loading)
+    _check(task, loaded, train, tests, how, parallel)
     groups = chosen(how.random_init, loaded.layers.blocks)
     config = _config(task, loaded, train, development, tests, how, parallel)
     with claimed(folder):
-        same_run(folder, config, force=force)
+        same_run(folder, config, force=force, may_differ=LATER)
         run = TransferRun(model, (train, development, tests), folder, how, stage)
         run.all(groups)
         made: dict[str, Any] = {"drops": list(dropped(task, run.counts, run.source, how.tuning.seed))}
         if parallel is not None:
+            write_transfer(TransferTables.of(config, run.rows, **made), folder)
             made |= _related(run, parallel)
         tables = TransferTables.of(config, run.rows, **made)
         write_transfer(tables, folder)
     return tables
 
 
-def _check_apart(train: Sequence[Any], tests: Sequence[Any]) -> None:
-    seen = {row for each in train for row in _content(each)}
-    for test in tests:
-        if 2 * sum(row in seen for row in _content(test)) > len(test):
-            raise InputError(f"{test.name} is tuned on and judged by: name other sentences, or another split")
-
-
-def _check(task: Task[Any, Any], how: Attempt, parallel: ParallelCorpus | None) -> None:
+def _check(
+    task: Task[Any, Any],
+    model: Model,
+    train: Sequence[Any],
+    tests: Sequence[Any],
+    how: Attempt,
+    parallel: ParallelCorpus | None,
+) -> None:
     """An error before anything is tuned, where parts of what was asked for do not go together."""
+    for measure in how.measures if parallel is not None else ():
+        find(measure)
+    if how.neurons and round(how.neurons * model.layers.width) < 1:
+        raise InputError(f"{how.neurons:g} of {model.layers.width} neurons are none: take a larger share")
+    if not isinstance(task, HeadTask) and not has_codes(model.tokenizer):
+        written = {str(record.langs[1]) for record in train}
+        if other := [str(test.langs[1]) for test in tests if str(test.langs[1]) not in written]:
+            raise InputError(f"{model.name} learns to write {', '.join(sorted(written))}, and {other[0]} is asked for")
     if parallel is not None and not how.keep:
         raise InputError("similarity after tuning is that of the tuned model: keep it")
     if parallel is not None and not isinstance(task, HeadTask):
@@ -99,15 +113,6 @@ def _check(task: Task[Any, Any], how: Attempt, parallel: ParallelCorpus | None) 
         raise InputError("which neurons languages share is seen in parallel text: name some")
     if how.baseline and not (isinstance(task, HeadTask) and task.words):
         raise InputError(f"the BiLSTM reads words, and {task.name} is about sentences: leave the baseline out")
-
-
-def _content(record: Any) -> Sequence[Any]:
-    """What is asked about: the words or texts of every sentence."""
-    if isinstance(record, Treebank):
-        return [tree.words for tree in record.trees]
-    if isinstance(record, ParallelCorpus):
-        return record.columns[0]
-    return record.words if isinstance(record, TaggedCorpus) else record.texts
 
 
 def _related(run: TransferRun, corpus: ParallelCorpus) -> dict[str, Any]:
@@ -134,7 +139,8 @@ def _related(run: TransferRun, corpus: ParallelCorpus) -> dict[str, Any]:
 def _neurons(run: TransferRun, reps: Representations) -> Iterator[dict[str, Any]]:
     """What every language's score changes by where neurons are held at their means: a row a layer, kind and language.
 
-    Of random neurons the mean over sets, `low` and `high` being the lowest and highest of them.
+    Of random neurons the mean over sets, `low` and `high` being the lowest and highest of them. Means are those of the
+    source's sentences. Where a norm follows the last block, what it gives is not what is held: it is left out.
     """
     tuned, how = run.opened(), run.how
     reader = cast("ModelReader", tuned.network.body)  # what `tune` made of a task with a head
@@ -145,10 +151,12 @@ def _neurons(run: TransferRun, reps: Representations) -> Iterator[dict[str, Any]
         counts = {lang: counted(run.task, part.gold, answers[lang]).sum(0) for lang, part in parts.items()}
         return {lang: float(_main(run.task, each)) for lang, each in counts.items()}
 
-    whole = scores()
-    blocks = reader.model.layers.blocks
+    blocks = reader.model.layers.blocks - reader.model.layers.final_norm
+    undone = [n for n in range(1, blocks + 1) if not _silence(run, reps, n).exists()]
+    own_scores = scores() if undone else {}
     with run.stage("putting neurons to silence") as progress:
-        for layer in range(1, blocks + 1):
+        for layer in undone:
+            rows: list[dict[str, Any]] = []
             means = np.asarray(reps[run.source, layer]).mean(0)
             kinds = chosen_neurons(reps, run.source, layer, how.neurons, draws=SETS, seed=how.tuning.seed)
             for kind, sets in kinds.items():
@@ -156,12 +164,21 @@ def _neurons(run: TransferRun, reps: Representations) -> Iterator[dict[str, Any]
                 for neurons in sets:
                     with silenced(reader.model, layer, neurons, means):
                         found.append(scores())
-                for lang, own in whole.items():
+                for lang, own in own_scores.items():
                     changes = [each[lang] - own for each in found]
                     ends = {"low": min(changes), "high": max(changes)} if kind == RANDOM else {}
-                    yield {"layer": layer, "kind": kind, "neurons": len(sets[0]), "language": lang,
-                           "change": float(np.mean(changes)), **ends}  # fmt: skip
+                    rows.append({"layer": layer, "kind": kind, "neurons": len(sets[0]), "language": lang,
+                                 "change": float(np.mean(changes)), **ends})  # fmt: skip
+            whole(_silence(run, reps, layer), json.dumps(rows).encode())
             progress(layer, blocks)
+    for layer in range(1, blocks + 1):
+        yield from json.loads(_silence(run, reps, layer).read_text(encoding="utf-8"))
+
+
+def _silence(run: TransferRun, reps: Representations, layer: int) -> Path:
+    """Where what was found of a layer's neurons is kept; it is of one share and one parallel text."""
+    text = str(reps.signature.get("corpus", ""))[:12]
+    return run.folder / CACHE / f"neurons.{run.how.neurons:g}.{text}.{layer}.json"
 
 
 def dropped(

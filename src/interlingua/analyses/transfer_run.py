@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import torch
 
 from interlingua.analyses.relate import MEASURES
+from interlingua.errors import InputError
 from interlingua.models.load import load_model, seeded
 from interlingua.report.tables import CACHE, PREDICTIONS, TUNED, whole
 from interlingua.report.transfer_tables import BILSTM, COMMON, FREQUENT, WHOLE
@@ -26,6 +28,7 @@ from interlingua.transfer.network import TaskNetwork
 from interlingua.transfer.task import HeadTask, Task
 from interlingua.transfer.tasks import task as task_named
 from interlingua.transfer.translator import Translator
+from interlingua.types import ParallelCorpus, TaggedCorpus, Treebank
 
 Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 Array = np.ndarray[Any, Any]
@@ -77,6 +80,7 @@ class TransferRun:
         self.rows: list[dict[str, Any]] = []
         # what scores are made of, by what was tuned, setting, seed and language
         self._found: dict[tuple[str, str, int], dict[str, Array]] = {}
+        self.device = str(how.loading.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
         (folder / CACHE).mkdir(exist_ok=True)
 
     def all(self, groups: Sequence[tuple[int, ...]]) -> None:
@@ -141,6 +145,8 @@ class TransferRun:
         place = self._kept(name, setting, seed)
         if not place.exists():
             whole(place, json.dumps(make()).encode())
+        if name or not self.how.keep:
+            shutil.rmtree(self._place(name, setting, seed), ignore_errors=True)
         kept: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
         return kept
 
@@ -163,8 +169,6 @@ class TransferRun:
             scores = evaluate(tuned, self.tests, self.source, seed=seed)
         if not name:
             self._write(scores, self._name(name, setting, seed))
-        if name or not self.how.keep:
-            shutil.rmtree(place)
         about = {"init": name, "setting": named(setting), "seed": seed, "development": tuned.development,
                  "epoch": tuned.epoch}  # fmt: skip
         return {
@@ -187,7 +191,7 @@ class TransferRun:
         with seeded(how.seed):
             reader = BiLstm.of(self.train)
             network = TaskNetwork(reader, task, learnt_labels(task, self.train, self.development), 0.33)
-        network.to(load_model(self.model, **self.how.loading).device)
+        network.to(self.device)
         return fit(network, self.train, self.development, place, longer, progress=progress)
 
     def _frequent(self, record: Any) -> Iterator[dict[str, Any]]:
@@ -195,6 +199,23 @@ class TransferRun:
         for name, by_word in ((FREQUENT, True), (COMMON, False)):
             value = most_frequent(self.task, self.train, record, by_word=by_word)
             yield {**about, "init": name, "metric": self.task.metric, "value": value}
+
+
+def check_apart(train: Sequence[Any], tests: Sequence[Any]) -> None:
+    """An error where most of what is judged by was tuned on."""
+    seen = {row for each in train for row in _content(each)}
+    for test in tests:
+        if 2 * sum(row in seen for row in _content(test)) > len(test):
+            raise InputError(f"{test.name} is tuned on and judged by: name other sentences, or another split")
+
+
+def _content(record: Any) -> Sequence[Any]:
+    """What is asked about: the words or texts of every sentence."""
+    if isinstance(record, Treebank):
+        return [tree.words for tree in record.trees]
+    if isinstance(record, ParallelCorpus):
+        return record.columns[0]
+    return record.words if isinstance(record, TaggedCorpus) else record.texts
 
 
 def blocks_named(group: Sequence[int]) -> str:

@@ -31,6 +31,7 @@ def transfer(
     tests: Annotated[str, typer.Option("--eval", help="Where to judge, separated by commas: ud/fr_gsd,ru=FILE.")] = "",
     langs: Langs = "",
     rows: Annotated[int, typer.Option("--rows", "-n", help="Only the first rows to tune on.", min=0)] = 0,
+    eval_rows: Annotated[int, typer.Option(help="Only the first rows of what is judged by.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option("--out", help="The folder of results, new or of the same run.")] = None,
     random_init: Annotated[
         str, typer.Option("--random-init", help="Draw blocks anew first: 1-2,3-4, pairs, each or below.")
@@ -104,7 +105,7 @@ def transfer(
     both = [learnt_from(chosen, name, lang, rows) for lang, name in sources]
     have = {lang for lang, _ in asked}
     own = [(lang, name.partition(":")[0]) for lang, name in sources[:1] if lang not in have]
-    judged = [judged_by(chosen, name, lang) for lang, name in [*own, *asked]]
+    judged = [judged_by(chosen, name, lang, eval_rows) for lang, name in [*own, *asked]]
     beside = _parallel(parallel, [chosen.language(record) for record in judged], foretell)
     tuning = Tuning(
         epochs=epochs,
@@ -174,19 +175,26 @@ def learnt_from(task: Task[Any, Any], name: str, lang: str, rows: int) -> tuple[
 
     Where a data set has no split `test`, it is judged by `dev`, which is then not chosen by.
     """
+    from interlingua.errors import InputError
+
     learnt = _first(task, name, lang, "train")
     learnt = learnt[:rows] if rows else learnt
     if ":" not in name and _first(task, name, lang, "test", needed=False) is not None:
         development = _first(task, name, lang, "dev", needed=False)
         if development is not None:
             return learnt, development
+    if len(learnt) < 2:
+        raise InputError(
+            f"{learnt.name} has {len(learnt)} rows here: some are to tune on, and some to choose the epoch by"
+        )
     many = max(1, len(learnt) // 10)
     return learnt[:-many], learnt[-many:]
 
 
-def judged_by(task: Task[Any, Any], name: str, lang: str) -> Any:
-    """What to judge by: the split that is said (`panx:train`), else `test`, else `dev`."""
-    return _first(task, name, lang, "test", "dev")
+def judged_by(task: Task[Any, Any], name: str, lang: str, rows: int = 0) -> Any:
+    """What to judge by: the split that is said (`panx:train`), else `test`, else `dev`; all of it, or some rows."""
+    found = _first(task, name, lang, "test", "dev")
+    return found[:rows] if rows else found
 
 
 def _first(task: Task[Any, Any], name: str, lang: str, *splits: str, needed: bool = True) -> Any:
@@ -216,6 +224,7 @@ def _languages(task: Task[Any, Any], langs: str) -> list[str]:
 
 def _parallel(name: str, judged: list[str], more: str) -> ParallelCorpus | None:
     """Parallel text of the languages that are judged, and of others to be foretold."""
+    from interlingua.analyses.relate import FEWEST
     from interlingua.corpora.loading import parallel
     from interlingua.errors import InputError
 
@@ -223,7 +232,12 @@ def _parallel(name: str, judged: list[str], more: str) -> ParallelCorpus | None:
         if more:
             raise InputError("a score is foretold from similarity: name parallel text with --parallel")
         return None
-    return parallel(name, *dict.fromkeys([*judged, *(str(lang) for lang in tags(more))]))
+    new = [str(lang) for lang in tags(more) if str(lang) not in judged]
+    if new and len(judged) <= FEWEST + 1:
+        raise InputError(
+            f"{len(judged) - 1} languages with labels: {new[0]} is foretold a score from {FEWEST + 1} or more"
+        )
+    return parallel(name, *dict.fromkeys([*judged, *new]))
 
 
 def named_set(text: str, lang: str) -> tuple[str, str]:
@@ -235,10 +249,10 @@ def named_set(text: str, lang: str) -> tuple[str, str]:
         return before, name
     # treebanks may be asked for as in the literature, ud:en_ewt
     name = re.sub(r"^ud:(?=\w+_)", "ud/", before)
-    said = re.search(r"/([a-z]{2,3})_", name)
+    said = re.match(r"ud(?:pos)?/([a-z]{2,3})_", name)
     if not lang and not said:
         raise InputError(f"which language is {text}? Write fr={text}, or name languages with --langs")
-    return lang or (said[1] if said else ""), name
+    return said[1] if said else lang, name
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:

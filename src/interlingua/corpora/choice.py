@@ -38,8 +38,10 @@ class Choice:
         default = aliases.get(self.dataset.split, self.dataset.split)
         wanted = aliases.get(split, split) if split else (default if default in splits else splits[0])
         if wanted not in splits:
-            known = [s for s in splits if s] or ["no splits"]
-            raise UnknownNameError(f"split of {self.dataset.name}", wanted, known)
+            named = [s for s in splits if s]
+            raise UnknownNameError(
+                f"split of {self.dataset.name}", wanted, named, "" if named else "it has none: leave it out"
+            )
         return [f for f in files if f.split == wanted]
 
     def labels(self, file: File | None = None) -> dict[str, str]:

@@ -7,6 +7,7 @@ so where a data set is of another kind.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +38,7 @@ from interlingua.types import (
 )
 
 Record = Corpus | TextCorpus
+_ENTITY = re.compile(r"O$|[BIESLU]-")
 R = TypeVar("R", bound=Record)
 Tag = str | Language
 
@@ -265,9 +267,18 @@ def labelled(source: str | Path, language: Tag, *, split: str = "", path: str | 
 
 
 def tagged(source: str | Path, language: Tag, *, split: str = "", path: str | Path | None = None) -> TaggedCorpus:
-    """Tagged words: a data set by name (a treebank gives its parts of speech), or a file of words and entity tags."""
+    """Tagged words: a data set by name (a treebank gives its parts of speech), or a file of words and tags.
+
+    A CoNLL-U file gives its parts of speech. Tags of other files are entities if one of them looks like one (B-PER).
+    """
     if own := own_path(source):
-        return read_tagged(own, Language.parse(language), name=own.name)
+        lang = Language.parse(language)
+        if plain_suffix(own) == ".conllu":
+            return read_conllu(own, lang, name=own.name).tagged()
+        plain = read_tagged(own, lang, entities=False, name=own.name)
+        if plain.tags is not None and not any(_ENTITY.match(tag) for row in plain.tags for tag in row):
+            return plain
+        return read_tagged(own, lang, name=own.name)
     record = load(str(source), language, split=split, path=path)
     if isinstance(record, Treebank):
         return record.tagged()

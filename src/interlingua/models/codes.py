@@ -23,6 +23,15 @@ def code_of(tokenizer: Any, lang: Language) -> str | None:
     return _codes(tuple(str(token) for token in tokenizer.added_tokens_decoder.values())).get(lang)
 
 
+def code_number(tokenizer: Any, lang: Language) -> int | None:
+    """The number of the token that stands for a language; None where there is none."""
+    code = code_of(tokenizer, lang)
+    for number, token in tokenizer.added_tokens_decoder.items():
+        if code is not None and (match := _CODE.fullmatch(str(token))) and match[1] == code:
+            return int(number)
+    return None
+
+
 @lru_cache(maxsize=64)
 def _codes(tokens: tuple[str, ...]) -> dict[Language, str]:
     known: dict[Language, str] = {}

@@ -68,12 +68,12 @@ def told(tables: GraftTables) -> Iterator[tuple[str, str]]:
     source, target = tables.langs
     there, own = tables.curve(target), tables.curve(source).set_index(["setup", "layer"])["value"]
     for setup, rows in there.groupby("setup", sort=False):
-        best = rows.loc[rows["value"].idxmax()]
+        best = rows.loc[rows["development"].idxmax()]
         layer = int(best["layer"])
         yield (
             f"{setup}: {best['value']:.1%} in {target} at layer {layer}",
-            f"95% interval {best['low']:.1%} to {best['high']:.1%}; in {source}, where it was trained, "
-            f"{own[setup, layer]:.1%}.",
+            f"The layer that is best on development sentences of {source}; 95% interval {best['low']:.1%} to "
+            f"{best['high']:.1%}. In {source}, where it was trained, {own[setup, layer]:.1%}.",
         )
 
 

@@ -48,7 +48,8 @@ def bars(tables: TransferTables, title: str) -> Figure:
     base = alt.Chart(Rows(printable(made))).encode(x)
     layers = [
         base.mark_bar().encode(
-            alt.Y("value:Q", title=tables.metric, scale=scale), color=alt.Color("what:N", title=None)
+            alt.Y("value:Q", title=tables.metric, scale=scale),
+            color=alt.Color("what:N", title=None, sort=["source", "no labels"]),
         ),
         base.mark_rule().encode(alt.Y("low:Q"), alt.Y2("high:Q")),
     ]
@@ -155,7 +156,7 @@ def scatter(tables: TransferTables) -> Figure | None:
         )
     if not parts:
         return None
-    said = "Each at the layer where it is strongest, which flatters it."
+    said = "Each at the layer where it is highest, which flatters it."
     title = {"text": "Gap against similarity", "subtitle": [said]}
     return themed(alt.hconcat(*parts).properties(title=title))
 

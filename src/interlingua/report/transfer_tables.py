@@ -77,6 +77,8 @@ class TransferTables:
             **tuning,
             "frozen": "+".join(map(str, config["tuning"]["frozen"])) or "no",
             "grid": f"best {config['grid']['best']} of {len(config['grid']['settings'])}" if config["grid"] else "no",
+            **({"beams": config["beams"]} if config["task"] == "translation" else {}),
+            **({"stack": config["loading"]["stack"]} if config["loading"].get("stack") else {}),
             "seeds": f"{config['tuning']['seed']}+{config['seeds']}",
             "version": __version__,
         }

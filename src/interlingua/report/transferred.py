@@ -29,12 +29,17 @@ def _scores(tables: TransferTables) -> Iterator[tuple[str, str]]:
     own = rows[rows["language"] == tables.source].iloc[0]
     others = rows[rows["language"] != tables.source].sort_values("value", ascending=False)
     best = tables.settings
+    known = (
+        "no more than the most frequent tag of each word, which" if own["low"] <= usual.get(tables.source, -1) else ""
+    )
     yield (
         f"{own['value']:.1%} in {tables.source}, where it was tuned",
         f"{tables.metric}, 95% interval {own['low']:.1%} to {own['high']:.1%}, {int(own['sentences']):,} sentences."
         + (f" Mean of the best {len(best)} settings: {'; '.join(best)}." if len(best) > 1 else "")
         + (
-            f" The most frequent tag of each word gives {usual[tables.source]:.1%}, the commonest tag of all "
+            f" That is {known} gives {usual[tables.source]:.1%}; the commonest tag of all {common[tables.source]:.1%}."
+            if known
+            else f" The most frequent tag of each word gives {usual[tables.source]:.1%}, the commonest tag of all "
             f"{common[tables.source]:.1%}."
             if usual
             else ""
@@ -43,7 +48,7 @@ def _scores(tables: TransferTables) -> Iterator[tuple[str, str]]:
     if len(others):
         each = ", ".join(
             f"{r.language} {r.value:.1%} ({r.gap * 100:+.1f} points)"
-            + (" no more than the most frequent tag" if r.low <= usual.get(r.language, -1) else "")
+            + (", no more than the most frequent tag" if r.low <= usual.get(r.language, -1) else "")
             for r in others.itertuples()
         )
         yield f"{others['value'].mean():.1%} in languages without labels", f"{each}."
@@ -81,11 +86,11 @@ def _similar(tables: TransferTables) -> Iterator[tuple[str, str]]:
         if found is None:
             continue
         sure = "too few languages for a p-value" if found.p != found.p else (
-            f"p {found.p:.3f}, {found.p_adjusted:.3f} for {last + 1} layers looked at"
+            f"p {found.p:.3f}, {found.p_adjusted:.3f} for all layers looked at"
         )  # fmt: skip
         yield (
             f"{measure} {state} tuning goes with the gap at rho {found.rho:+.2f}",
-            f"Spearman over {int(found.n)} languages at layer {int(found.layer)}, where it is strongest; {sure}.",
+            f"Spearman over {int(found.n)} languages at layer {int(found.layer)}, where it is highest; {sure}.",
         )
     yield from _foretold(tables, measure)
 
@@ -97,11 +102,11 @@ def _foretold(tables: TransferTables, measure: str) -> Iterator[tuple[str, str]]
     known = mine[mine["score"].notna()]
     error, usual = ((known[name] - known["score"]).abs().mean() for name in ("foretold", "usual"))
     held = int(((known["low"] <= known["score"]) & (known["score"] <= known["high"])).sum())
-    verdict = "tells something" if error < usual else "tells nothing"
+    verdict = "better than" if error < usual else "no better than"
     yield (
-        f"{measure} {verdict} about a language without labels",
-        f"Foretold from the others, scores are off by {100 * error:.1f} points; the mean of the others by "
-        f"{100 * usual:.1f}. Intervals hold {held} of {len(known)}.",
+        f"Scores are foretold {verdict} by the mean of other languages",
+        f"From {measure} before tuning they are off by {100 * error:.1f} points, by the mean of the others by "
+        f"{100 * usual:.1f}. Intervals hold {held} of {len(known)}. Few languages: chance may do as well.",
     )
     for r in mine[mine["score"].isna()].itertuples():
         yield (
@@ -192,15 +197,17 @@ def methods(tables: TransferTables) -> str:
         if config.get("grid")
         else ""
     )
+    sure = "; p-values are by permutation of languages" if tables.relations["p"].notna().any() else ""
     near = (
-        f" Similarity to {tables.source} is that of {config['parallel'][1]:,} rows of {config['parallel'][0]}, mean "
-        "pooling; p-values are by permutation of languages."
+        f" Similarity to {tables.source} is that of {config['parallel'][1]:,} rows of {config['parallel'][0]}, "
+        f"mean pooling{sure}."
         if config.get("parallel")
         else ""
     )
     return (
         f"{config['model']} was tuned for {config['task']} on {learnt}, "
-        f"{how['epochs']} epochs in batches of {how['batch']}, AdamW with {how['warmup']:.0%} warm-up and a "
+        f"{how['epochs']} {'epochs' if how['epochs'] > 1 else 'epoch'} in batches of {how['batch']}, "
+        f"AdamW with {how['warmup']:.0%} warm-up and a "
         f"{how['schedule']} schedule, the epoch chosen on development sentences of the source, {seeds}.{again}{tried}"
         f"{near} Scores are {tables.metric}; intervals (95%) are of sentences drawn again; a gap is a score less that "
         f"of the source. Signature: {tables.signature}."

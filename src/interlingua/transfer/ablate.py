@@ -53,5 +53,6 @@ def chosen(name: str, blocks: int) -> tuple[tuple[int, ...], ...]:
             raise InputError(f"{part!r} names no blocks: write pairs, each, below, or numbers such as 1-2,5")
         found.append(tuple(range(int(first), int(last or first) + 1)))
     if wrong := [group for group in found if not group or group[0] < 1 or group[-1] > blocks]:
-        raise InputError(f"there are no blocks {wrong[0] or name}: they run from 1 to {blocks}")
+        shown = f"{wrong[0][0]}-{wrong[0][-1]}" if wrong[0] else name
+        raise InputError(f"there are no blocks {shown}: they run from 1 to {blocks}")
     return tuple(found)

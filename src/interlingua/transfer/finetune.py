@@ -29,8 +29,23 @@ from interlingua.transfer.tasks import task as task_named
 from interlingua.transfer.translator import Translator
 
 FACTS, HEAD, MODEL, STEPS = "tuned.json", "head.safetensors", "model", "steps"
+# What a checkpoint has when it is whole; the state of the trainer is written last.
+WHOLE = ("model.safetensors", "optimizer.pt", "scheduler.pt", "trainer_state.json")
 EMBEDDINGS = 0
 Progress = Callable[[int, int], None]
+
+
+# Setting -> its kind, and from where to where it goes.
+_RANGES: dict[str, tuple[Any, float, float]] = {
+    "epochs": (int, 1, math.inf),
+    "batch": (int, 1, math.inf),
+    "patience": (int, 0, math.inf),
+    "rate": (int | float, 0, 1),
+    "head_rate": (int | float, 0, 1),
+    "warmup": (int | float, 0, 1),
+    "weight_decay": (int | float, 0, 1),
+    "dropout": (int | float, 0, 0.95),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +71,12 @@ class Tuning:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch < 1:
-            raise InputError(f"{self.epochs} epochs in batches of {self.batch}: at least 1 of each is needed")
+        for name, (kind, low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
+                many = "a whole number" if kind is int else "a number"
+                end = f" to {high:g}" if high < math.inf else " or more"
+                raise InputError(f"{name} {value!r} is not {many}, {low:g}{end}")
         if self.schedule not in ("linear", "constant", "cosine"):
             raise InputError(f"schedule {self.schedule!r} is none of linear, constant, cosine")
 
@@ -157,13 +176,27 @@ def fit(
     parts, judged = ([Part.of(network, record) for record in records] for records in (train, development))
     network.language = network.spoken(parts[0].encoded)
     trainer = _trainer(network, parts, judged, folder, how, progress)
-    begun = sorted((folder / STEPS).glob("checkpoint-*"), key=lambda place: int(place.name.rpartition("-")[2]))
-    trainer.train(resume_from_checkpoint=str(begun[-1]) if begun else None)
+    begun = _begun(folder / STEPS)
+    trainer.train(resume_from_checkpoint=str(begun) if begun else None)
     score, epoch = float(trainer.state.best_metric or 0.0), _best_epoch(trainer)
     found = Tuned(network, network.labels, score, epoch)
     save_tuned(found, folder, how)
     shutil.rmtree(folder / STEPS, ignore_errors=True)
     return found
+
+
+def _begun(steps: Path) -> Path | None:
+    """The last checkpoint that was written whole; those that a kill cut short are taken away."""
+    for place in sorted(steps.glob("checkpoint-*"), key=lambda each: -int(each.name.rpartition("-")[2])):
+        if all((place / name).exists() for name in WHOLE) and any(place.glob("rng_state*")):
+            try:
+                json.loads((place / WHOLE[-1]).read_text(encoding="utf-8"))
+            except ValueError:
+                pass
+            else:
+                return place
+        shutil.rmtree(place)
+    return None
 
 
 def freeze(model: Model, how: Tuning) -> None:
@@ -315,7 +348,9 @@ def save_tuned(tuned: Tuned, folder: Path, how: Tuning) -> None:
         **tuned.network.facts(),
         "tuning": asdict(how),
     }
-    (folder / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    partial = folder / f"{FACTS}.partial"
+    partial.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    partial.replace(folder / FACTS)
 
 
 def open_tuned(folder: str | Path, *, device: str = "") -> Tuned:

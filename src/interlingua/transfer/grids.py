@@ -59,7 +59,11 @@ def read_grid(source: str) -> Grid:
 
 def grid(said: Mapping[str, Any], name: str = "a grid") -> Grid:
     """Every combination of the values said."""
-    values = {key: value if isinstance(value, list | tuple) else [value] for key, value in said.items() if key != BEST}
+    values = {
+        key: [_number(each) for each in (value if isinstance(value, list | tuple) else [value])]
+        for key, value in said.items()
+        if key != BEST
+    }
     for key, some in values.items():
         if key not in KEYS:
             raise UnknownNameError(f"key of {name}", key, (*KEYS, BEST))
@@ -67,14 +71,22 @@ def grid(said: Mapping[str, Any], name: str = "a grid") -> Grid:
             raise InputError(f"{name}: {key} has no value")
     settings = tuple(dict(zip(values, each, strict=True)) for each in product(*values.values()))
     best = said.get(BEST, min(2, len(settings)))
-    if not isinstance(best, int) or not 1 <= best <= len(settings):
+    if isinstance(best, bool) or not isinstance(best, int) or not 1 <= best <= len(settings):
         raise InputError(f"{name}: the best {best} of {len(settings)} settings cannot be reported")
     for setting in settings:
         try:
             Tuning(**setting)
-        except TypeError as error:
-            raise InputError(f"{name}: {named(setting)} is no setting ({error})") from error
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from error
     return Grid(settings, best)
+
+
+def _number(value: Any) -> Any:
+    """YAML takes 5e-5 for text, as it has no point."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def named(setting: Mapping[str, Any]) -> str:

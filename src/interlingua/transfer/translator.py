@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from interlingua.errors import InputError
 from interlingua.extract.plan import tokenise
+from interlingua.languages import Language
 from interlingua.models import Model
-from interlingua.models.codes import code_of, has_codes, speak
+from interlingua.models.codes import code_number, has_codes, speak
 from interlingua.transfer.encode import Encoded
 from interlingua.transfer.network import Answering
 from interlingua.transfer.readers import usual_rate
@@ -47,6 +48,8 @@ class Translator(Answering):
         source, target = record.langs
         if not self.coded and str(target) not in self.labels:
             raise InputError(f"{self.model.name} writes {', '.join(self.labels)}, and {record.name} wants {target}")
+        if self.coded and code_number(self.model.tokenizer, target) is None:
+            raise InputError(f"{self.model.name} has no code for {target}: it cannot be told to write it")
         tokenizer, limit = self.model.tokenizer, self.model.limit
         tokens = tokenise(self.model, source, record.columns[0], truncate=True)
         speak(tokenizer, source)
@@ -55,7 +58,7 @@ class Translator(Answering):
             text_target=list(record.columns[1]), truncation=limit is not None, max_length=limit, verbose=False
         )["input_ids"]
         end = self.body.config.eos_token_id
-        rows = tuple(np.array(row if row and row[-1] == end else [*row, end][:limit], np.int64) for row in written)
+        rows = tuple(np.array(row if end in row else [*row[: limit and limit - 1], end], np.int64) for row in written)
         nameless = tokenizer.unk_token_id
         content = tokens.ids[tokens.content]
         unknown = float(np.mean(content == nameless)) if nameless is not None and len(content) else 0.0
@@ -76,14 +79,18 @@ class Translator(Answering):
         longest = 2 * int(read["input_ids"].shape[1]) + 10
         if self.model.limit is not None:
             longest = min(longest, self.model.limit - 1)
-        told = {}
-        if self.coded:
-            from interlingua.languages import Language
-
-            code = code_of(tokenizer, Language.parse(self.language))
-            told = {"forced_bos_token_id": tokenizer.convert_tokens_to_ids(code)} if code else {}
+        told = self._told(Language.parse(self.language)) if self.coded else {}
         made = self.body.generate(**read, num_beams=self.beams, do_sample=False, max_new_tokens=longest, **told)
         return [(self.language, text) for text in tokenizer.batch_decode(made, skip_special_tokens=True)]
+
+    def _told(self, language: Language) -> dict[str, int]:
+        """How `generate` is told which language to write: as what it begins with (mBART-25), or as the first token."""
+        tokenizer, code = self.model.tokenizer, code_number(self.model.tokenizer, language)
+        if code is None:
+            raise InputError(f"{self.model.name} has no code for {language}: it cannot be told to write it")
+        speak(tokenizer, language, target=True)
+        behind = tokenizer(text_target="a", verbose=False)["input_ids"][-1] == code
+        return {"decoder_start_token_id" if behind else "forced_bos_token_id": code}
 
     def rate(self) -> float:
         """As for a network that reads."""
