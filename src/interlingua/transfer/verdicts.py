@@ -24,7 +24,7 @@ BETTER, TIE, WORSE = "better", "a tie", "worse"
 
 @dataclass(frozen=True)
 class Comparison:
-    """One arm less another on the same sentences, the mean over seeds; the interval (95 %) is of sentences drawn again."""
+    """One arm less another on the same sentences, the mean over seeds, with the interval (95 %) of drawn sentences."""
 
     arm: str
     against: str
