@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlingua.errors import FormatError, InputError
-from interlingua.report.framed import Framed
-from interlingua.report.page import shown
+from interlingua.report.framed import Framed, table_of
 from interlingua.report.rows import distinct, printable
 from interlingua.report.tables import BROWSED, CONCEPTS, CONFIG, SCORES, SWEEPS, harmless, pandas, whole
 from interlingua.report.theme import Figure, Rows, alt, themed
@@ -358,15 +357,9 @@ def _partner(partner: list[Any], words: dict[str, int]) -> list[Any]:
 
 def _table(tables: ConceptTables) -> str:
     """Every number as a table."""
-    columns = [c for c in COLUMNS if tables.scores[c].notna().any()]
-    head = "".join(f'<th scope="col">{shown(c)}</th>' for c in columns)
     shares = ("value", "low", "high", "null", "covered")
-    body = []
     ordered = tables.scores.sort_values(["space", "measure", "source", "target", "layer"])
-    for row in ordered[columns].itertuples(index=False):
-        cells = [_cell(value, share=column in shares) for column, value in zip(columns, row, strict=True)]
-        body.append("<tr>" + "".join(f'<td dir="auto">{shown(cell)}</td>' for cell in cells) + "</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    return table_of(ordered, COLUMNS, lambda column, value: _cell(value, share=column in shares))
 
 
 def _cell(value: Any, *, share: bool) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlingua.report.embed import as_json
 from interlingua.report.figures import drawing, save
 from interlingua.report.page import policy, shown, template, versions
 from interlingua.report.tables import whole
 from interlingua.report.theme import Figure, themed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,21 @@ class Framed:
             save(dict(self.figures), place.parent / "figures", formats)
         whole(place, self.html().encode())
         return place
+
+
+def _cell(_column: str, value: Any) -> str:
+    return "" if value is None or value != value else f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def table_of(frame: pd.DataFrame, columns: Sequence[str], cell: Callable[[str, Any], str] = _cell) -> str:
+    """Rows as a table of the page; columns that hold nothing are left out."""
+    kept = [c for c in columns if frame[c].notna().any()]
+    head = "".join(f'<th scope="col">{shown(c)}</th>' for c in kept)
+    body = []
+    for row in frame[kept].itertuples(index=False):
+        cells = (cell(column, value) for column, value in zip(kept, row, strict=True))
+        body.append("<tr>" + "".join(f'<td dir="auto">{shown(text)}</td>' for text in cells) + "</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
 def _picture(chart: Figure) -> str:

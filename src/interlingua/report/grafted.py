@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlingua.errors import FormatError, InputError
-from interlingua.report.framed import Framed
-from interlingua.report.page import shown
+from interlingua.report.framed import Framed, table_of
 from interlingua.report.rows import printable
 from interlingua.report.tables import CONFIG, SCORES, harmless, pandas, whole
 from interlingua.report.theme import Figure, Rows, alt, themed
@@ -112,20 +111,11 @@ def publish_graft(tables: GraftTables, folder: Path, *, formats: Sequence[str] =
         told=list(told(tables)),
         figures={"curve": curve(tables)},
         data={},
-        table=_table(tables.scores),
+        table=table_of(tables.scores, COLUMNS),
         methods=methods(tables),
         config=tables.config,
     )
     return made.publish(folder / PAGE, formats)
-
-
-def _table(scores: pd.DataFrame) -> str:
-    head = "".join(f'<th scope="col">{shown(c)}</th>' for c in COLUMNS)
-    body = []
-    for row in scores[list(COLUMNS)].itertuples(index=False):
-        cells = (f"{v:.3f}" if isinstance(v, float) else str(v) for v in row)
-        body.append("<tr>" + "".join(f'<td dir="auto">{shown(cell)}</td>' for cell in cells) + "</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
 def methods(tables: GraftTables) -> str:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlingua.errors import FormatError, InputError
-from interlingua.report.framed import Framed
-from interlingua.report.page import shown
+from interlingua.report.framed import Framed, table_of
 from interlingua.report.rows import distinct, printable
 from interlingua.report.tables import CONFIG, MAPPED, NEIGHBOURS, SCORES, harmless, pandas, whole
 from interlingua.report.theme import Figure, Rows, alt, themed
@@ -280,16 +279,13 @@ def _browsed(tables: MapTables) -> dict[str, Any]:
 def _table(tables: MapTables) -> str:
     """Every score as a table."""
     percent = ("p1", "p5", "p10", "same_type", "coverage")
-    columns = [c for c in COLUMNS if c != "level" and tables.scores[c].notna().any()]
-    head = "".join(f'<th scope="col">{shown(c)}</th>' for c in columns)
-    body = []
-    for row in tables.scores[columns].itertuples(index=False):
-        cells = (
-            f"{v:.1%}" if c in percent else f"{v:.2%}" if c == "chance" else f"{v:,}" if isinstance(v, int) else str(v)
-            for c, v in zip(columns, row, strict=True)
-        )
-        body.append("<tr>" + "".join(f'<td dir="auto">{shown(cell)}</td>' for cell in cells) + "</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+    def cell(column: str, v: Any) -> str:
+        if column in percent:
+            return f"{v:.1%}"
+        return f"{v:.2%}" if column == "chance" else f"{v:,}" if isinstance(v, int) else str(v)
+
+    return table_of(tables.scores, [c for c in COLUMNS if c != "level"], cell)
 
 
 def methods(tables: MapTables) -> str:

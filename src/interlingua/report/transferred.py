@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interlingua.report.framed import Framed
-from interlingua.report.page import shown
+from interlingua.report.framed import Framed, table_of
 from interlingua.report.transfer_figures import figures
 from interlingua.report.transfer_tables import BILSTM, COLUMNS, COMMON, FREQUENT, WHOLE, TransferTables
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 PAGE = "transfer.html"
 # A share of unknown tokens above which a tokenizer does not know a language.
@@ -163,21 +162,11 @@ def publish_transfer(tables: TransferTables, folder: Path, *, formats: Sequence[
         told=told(tables),
         figures=figures(tables, _title(tables)),
         data={},
-        table=_table(tables.scores),
+        table=table_of(tables.scores, COLUMNS),
         methods=methods(tables),
         config=tables.config,
     )
     return made.publish(folder / PAGE, formats)
-
-
-def _table(scores: pd.DataFrame) -> str:
-    columns = [c for c in COLUMNS if scores[c].notna().any()]
-    head = "".join(f'<th scope="col">{shown(c)}</th>' for c in columns)
-    body = []
-    for row in scores[columns].itertuples(index=False):
-        cells = ("" if v is None or v != v else f"{v:.3f}" if isinstance(v, float) else str(v) for v in row)
-        body.append("<tr>" + "".join(f'<td dir="auto">{shown(cell)}</td>' for cell in cells) + "</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
 def methods(tables: TransferTables) -> str:
