@@ -285,7 +285,7 @@ def show_transfer(tables: TransferTables, place: Path, *, as_json: bool) -> None
     more = "".join(f"{name:>20}" for name in beside)
     typer.echo(f"{'language':<12}{tables.metric:>10}{'interval':>16}{'gap':>9}{'sentences':>11}{more}")
     for r in tables.by_language().itertuples():
-        line = f"{visible(r.language):<12}{r.value:10.3f}{f'{r.low:.3f}-{r.high:.3f}':>16}{r.gap:9.3f}"
+        line = f"{visible(r.language):<12}{r.value:10.3f}{f'{r.low:.3f}-{r.high:.3f}':>16}{r.gap + 0.0:9.3f}"
         more = "".join(f"{found[r.language]:20.3f}" for found in beside.values())
         typer.echo(f"{line}{int(r.sentences):11,}{more}")
     for name, part in tables.drops.groupby("init", sort=False):

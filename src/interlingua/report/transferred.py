@@ -50,7 +50,8 @@ def _scores(tables: TransferTables) -> Iterator[tuple[str, str]]:
             + (", no more than the most frequent tag" if r.low <= usual.get(r.language, -1) else "")
             for r in others.itertuples()
         )
-        yield f"{others['value'].mean():.1%} in languages without labels", f"{each}."
+        what = "pairs it was not tuned on" if tables.config["task"] == "translation" else "languages without labels"
+        yield f"{others['value'].mean():.1%} in {what}", f"{each}."
     if scratch := tables.beside(BILSTM):
         more = own["value"] - scratch[tables.source]
         also = ", ".join(f"{lang} {value:.1%}" for lang, value in scratch.items() if lang != tables.source)
