@@ -30,7 +30,7 @@ def weights_of(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: 
     how = {"dtype": dtype, "output_loading_info": True, **options}
 
     def load(where: str, *, use_safetensors: bool) -> Any:
-        with _quiet(transformers):
+        with quiet(transformers):
             return transformers.AutoModel.from_pretrained(where, use_safetensors=use_safetensors, **how)
 
     try:
@@ -57,8 +57,8 @@ def weights_of(transformers: Any, place: str, dtype: torch.dtype, trust_pickle: 
 
 
 @contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
-    """Without the long report of heads that nobody asked for: what is missing is checked here."""
+def quiet(transformers: Any) -> Iterator[None]:
+    """Without bars, and without the long report of heads that nobody asked for: what is missing is checked here."""
     said = transformers.utils.logging
     verbosity, bars = said.get_verbosity(), said.is_progress_bar_enabled()
     said.set_verbosity_error()

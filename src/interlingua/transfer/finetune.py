@@ -21,6 +21,7 @@ from interlingua.errors import DataNotFoundError, InputError, MissingExtraError
 from interlingua.models import Model, load_model
 from interlingua.models.layers import blocks_of
 from interlingua.models.load import seeded
+from interlingua.models.weights import quiet
 from interlingua.transfer.encode import FILLING, Encoded
 from interlingua.transfer.network import Answering, TaskNetwork, counted
 from interlingua.transfer.readers import ModelReader, open_reader
@@ -335,9 +336,11 @@ def _best_epoch(trainer: Any) -> int:
 
 def save_tuned(tuned: Tuned, folder: Path, how: Tuning) -> None:
     """Write a tuned network so that it can be opened again; the facts last, for they say that the rest is whole."""
+    import transformers
     from safetensors.torch import save_model
 
-    tuned.network.save(folder / MODEL)
+    with quiet(transformers):
+        tuned.network.save(folder / MODEL)
     if tuned.network.head is not None:
         save_model(tuned.network.head, str(folder / HEAD))
     facts = {
