@@ -16,7 +16,6 @@ import numpy as np
 
 from interlingua.errors import InputError
 from interlingua.extract.words import Record, sentences, tokenise_words
-from interlingua.languages import Language
 from interlingua.models import Model
 
 
@@ -65,7 +64,7 @@ def coverage(model: Model, record: Record) -> Coverage:
         fertility=float(words.mean()),
         unknown=float(np.mean(numbers == nameless)) if nameless is not None else 0.0,
         single=float(short[many].mean()) if many.any() else 0.0,
-        letters=_share(letters, _alone(own, language, letters)),
+        letters=_share(letters, _alone(own, letters)),
         script=script,
         vocabulary=_vocabulary(own).get(script, 0.0),
     )
@@ -88,7 +87,7 @@ def _commonest(letters: Counter[str]) -> str:
     return found.most_common(1)[0][0] if found else ""
 
 
-def _alone(model: Model, language: Language, letters: Mapping[str, int]) -> set[str]:
+def _alone(model: Model, letters: Mapping[str, int]) -> set[str]:
     """The letters that are one token with a name."""
     tokenizer: Any = model.tokenizer
     known = set()
