@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -81,19 +82,19 @@ class TransferRun:
         # what scores are made of, by what was tuned, setting, seed and language
         self._found: dict[tuple[str, str, int], dict[str, Array]] = {}
         self.device = str(how.loading.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
-        (folder / CACHE).mkdir(exist_ok=True)
+        (folder / CACHE).mkdir(parents=True, exist_ok=True)
 
     def all(self, groups: Sequence[tuple[int, ...]]) -> None:
         """The whole model in every setting, then with blocks drawn anew, then what stands beside it."""
         for setting in self.how.settings:
-            self._seeds("", (), setting)
+            self.tuned(setting=setting)
         best = self._best()
         for group in groups:
-            self._seeds(blocks_named(group), group, best)
+            self.tuned(blocks_named(group), group, best)
         if self.how.baseline:
-            self._seeds(BILSTM, (), {})
+            self.tuned(BILSTM)
         if hasattr(self.tests[0], "tags"):
-            self.rows += [row for record in self.tests for row in self._frequent(record)]
+            self.rows += [row for record in self.tests for row in self.frequent(record)]
 
     def whole(self) -> Path:
         """Where the tuned model of the best setting and the first seed is."""
@@ -112,11 +113,17 @@ class TransferRun:
         }
         return max(self.how.settings, key=lambda setting: scores[named(setting)])
 
-    def _seeds(self, name: str, group: tuple[int, ...], setting: Mapping[str, Any]) -> None:
+    def tuned(
+        self, name: str = WHOLE, group: tuple[int, ...] = (), setting: Mapping[str, Any] = MappingProxyType({})
+    ) -> list[dict[str, Array]]:
+        """Tuned with every seed: what scores are made of, by language."""
+        made = []
         for seed in range(self.how.tuning.seed, self.how.tuning.seed + self.how.seeds):
             found = self._taken(name, setting, seed, partial(self._tuned, name, group, setting, seed))
             self.rows += found["rows"]
-            self._found[name, named(setting), seed] = {k: np.array(each) for k, each in found["counts"].items()}
+            made.append({k: np.array(each) for k, each in found["counts"].items()})
+            self._found[name, named(setting), seed] = made[-1]
+        return made
 
     @property
     def counts(self) -> dict[tuple[str, int], dict[str, Array]]:
@@ -186,19 +193,27 @@ class TransferRun:
 
     def _from_nothing(self, place: Path, how: Tuning, progress: Callable[[int, int], None]) -> Tuned:
         """A BiLSTM on the same sentences: more epochs, as it knows nothing, until it gets no better."""
-        task = cast("HeadTask[Any, Any]", self.task)  # others were refused
-        longer = replace(how, epochs=max(30, how.epochs), patience=5, rate=0.0, head_rate=0.0, dropout=0.33, frozen=())
-        with seeded(how.seed):
-            reader = BiLstm.of(self.train)
-            network = TaskNetwork(reader, task, learnt_labels(task, self.train, self.development), 0.33)
-        network.to(self.device)
-        return fit(network, self.train, self.development, place, longer, progress=progress)
+        network = from_nothing(self.task, self.train, self.development, how.seed).to(self.device)
+        return fit(network, self.train, self.development, place, longer(how), progress=progress)
 
-    def _frequent(self, record: Any) -> Iterator[dict[str, Any]]:
+    def frequent(self, record: Any) -> Iterator[dict[str, Any]]:
+        """Scores of the tag that each word had most often, and of the commonest of all."""
         about = {"language": self.task.language(record), "set": record.name, "sentences": len(record), "setting": ""}
         for name, by_word in ((FREQUENT, True), (COMMON, False)):
             value = most_frequent(self.task, self.train, record, by_word=by_word)
             yield {**about, "init": name, "metric": self.task.metric, "value": value}
+
+
+def from_nothing(task: Task[Any, Any], train: Sequence[Any], development: Sequence[Any], seed: int) -> TaskNetwork:
+    """A BiLSTM for a task that is about words."""
+    asked = cast("HeadTask[Any, Any]", task)  # others were refused
+    with seeded(seed):
+        return TaskNetwork(BiLstm.of(train), asked, learnt_labels(task, train, development), 0.33)
+
+
+def longer(how: Tuning) -> Tuning:
+    """How a BiLSTM is trained where a model is tuned: until five epochs were no better."""
+    return replace(how, epochs=max(30, how.epochs), patience=5, rate=0.0, head_rate=0.0, dropout=0.33, frozen=())
 
 
 def check_apart(train: Sequence[Any], tests: Sequence[Any]) -> None:

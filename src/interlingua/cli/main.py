@@ -28,6 +28,7 @@ from interlingua.cli import (
     pretrain,
     report,
     transfer,
+    unseen,
 )
 from interlingua.errors import InterlinguaError
 
@@ -51,6 +52,7 @@ app.command("map")(map.map_)
 app.command("concepts")(concepts.concepts)
 app.command("transfer")(transfer.transfer)
 app.command("mapped-transfer")(mapped_transfer.mapped_transfer)
+app.command("unseen")(unseen.unseen)
 app.command("pretrain")(pretrain.pretrain)
 app.command("doctor")(doctor.doctor)
 

@@ -63,17 +63,20 @@ def report(
 
 
 def _drawn_again(kind: str, folder: Path, formats: tuple[str, ...], *, as_json: bool) -> None:
-    """The page of a run of `map`, `concepts` or `transfer`."""
+    """The page of a run of another verb than `compare`."""
     from interlingua.cli.concepts import show_concepts
     from interlingua.cli.map import show_map
     from interlingua.cli.mapped_transfer import show_graft
     from interlingua.cli.transfer import show_transfer
+    from interlingua.cli.unseen import show_unseen
     from interlingua.folders import claimed
     from interlingua.report.concepts import publish_concepts, read_concept_tables
     from interlingua.report.grafted import publish_graft, read_graft
     from interlingua.report.mapped import publish_map, read_map
     from interlingua.report.transfer_tables import read_transfer
     from interlingua.report.transferred import publish_transfer
+    from interlingua.report.unseen import publish_unseen
+    from interlingua.report.unseen_tables import read_unseen
 
     with claimed(folder):
         if kind == "map":
@@ -85,6 +88,9 @@ def _drawn_again(kind: str, folder: Path, formats: tuple[str, ...], *, as_json: 
         elif kind == "transfer":
             tuned = read_transfer(folder)
             show_transfer(tuned, publish_transfer(tuned, folder, formats=formats), as_json=as_json)
+        elif kind == "unseen":
+            tried = read_unseen(folder)
+            show_unseen(tried, publish_unseen(tried, folder, formats=formats), as_json=as_json)
         else:
             found = read_concept_tables(folder)
             show_concepts(found, publish_concepts(found, folder, formats=formats), as_json=as_json)

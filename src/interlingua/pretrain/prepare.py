@@ -129,7 +129,7 @@ class _Lines:
     def __init__(self, lang: str, sources: Sequence[str], config: Config, never: frozenset[str]) -> None:
         self._held_out = config.held_out
         # all of them are looked up before the first is read
-        each = chain.from_iterable([_source(source, lang) for source in sources])
+        each = chain.from_iterable([source_lines(source, lang) for source in sources])
         self.dropped = 0
         self._lines = list(islice(self._clean(each, never), config.lines or None))
         if len(self._lines) < 4 * config.held_out:
@@ -172,7 +172,7 @@ class _Lines:
         return islice(self.training(), 0, None, step)
 
 
-def _source(source: str, lang: str) -> Iterable[str]:
+def source_lines(source: str, lang: str) -> Iterable[str]:
     """The lines of a source: plain text, or one side of parallel text."""
     spoken = lang.partition("@")[0]
     if own_path(source) is None and find(source)[0].kind == Kind.PARALLEL:

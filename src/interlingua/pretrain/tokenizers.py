@@ -71,7 +71,9 @@ class Vocabulary:
         return len(SPECIAL) + self.sentinels
 
     def of(self, lang: str) -> Tokenizer:
-        """The tokenizer of a language."""
+        """The tokenizer of a language; a joint one reads any."""
+        if self.joint and self.tokenizers:
+            return next(iter(self.tokenizers.values()))
         if lang not in self.tokenizers:
             raise UnknownNameError("language of this vocabulary", lang, self.tokenizers)
         return self.tokenizers[lang]

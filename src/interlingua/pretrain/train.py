@@ -176,11 +176,9 @@ def _check_vocabulary(config: Config, reading: Reading | None) -> None:
             f"the vocabulary of {config.init} is {kind}, and tokens.kind is {config.tokens.kind}: take another preset, "
             f"or set tokens.kind={kind}"
         )
-    if isinstance(reading, Own) and (
-        new := [lang for lang in config.text if lang not in reading.vocabulary.tokenizers]
-    ):
+    if isinstance(reading, Own) and kind != "joint" and (new := set(config.text) - set(reading.vocabulary.tokenizers)):
         known = ", ".join(reading.vocabulary.tokenizers)
-        raise InputError(f"{config.init} has a vocabulary of {known}, and there is text of {new[0]}")
+        raise InputError(f"{config.init} has a vocabulary of {known}, and there is text of {min(new)}")
 
 
 def _places(device: str) -> Any:

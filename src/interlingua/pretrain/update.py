@@ -36,6 +36,10 @@ def rate_at(update: int, config: Config) -> float:
     return config.rate
 
 
+# Stock networks whose head can be asked about some places only, and what they call it: most of the work is there.
+_HEADS = {"bert": "cls", "roberta": "lm_head", "xlm-roberta": "lm_head"}
+
+
 def summed_loss(
     network: Any, ids: Tensor, places: Tensor | None, targets: Tensor, decoder_ids: Tensor | None, language: str | None
 ) -> Tensor:
@@ -44,6 +48,9 @@ def summed_loss(
         scores = network.scores_at(ids, decoder_ids)
     elif hasattr(network, "scores_at"):
         scores = network.scores_at(ids, places, language)
+    elif places is not None and (head := _HEADS.get(network.config.model_type)):
+        hidden = network.base_model(input_ids=ids).last_hidden_state.flatten(0, 1)
+        scores = getattr(network, head)(hidden[places])
     else:
         scores = network(input_ids=ids).logits.flatten(0, 1)
         scores = scores if places is None else scores[places]

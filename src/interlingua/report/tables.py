@@ -125,10 +125,15 @@ LABELS, LEXICONS, NAMES = "labels", "lexicons", "names.json"
 TRANSFERRED = ("transfer.html", "mapped-transfer.html", "drops.csv", "similarities.csv", "relations.csv",
                "foretold.csv", "neurons.csv")  # fmt: skip
 TUNED, ABOVE, MAPS, PREDICTIONS = "tuned", "above", "maps", "predictions"
+# What `interlingua unseen` writes.
+UNSEEN = ("unseen.html", "expectation.json", "plan.json", "verdicts.csv", "comparisons.csv", "coverage.csv",
+          "pretrained.csv", "outcome.csv")  # fmt: skip
+ARMS, PRETRAINED, RAW = "arms", "pretrained", "raw"
 OURS = (
     REPRESENTATIONS, CACHE, DETAILS, "figures", "report.html", CONFIG, f"{RESULTS}.parquet", f"{RESULTS}.csv",
     f"{SCORES}.parquet", f"{SCORES}.csv", NEIGHBOURS, ALIGNMENTS, INDUCED, MAPPED,
     SWEEPS, CONCEPTS, BROWSED, LABELS, LEXICONS, NAMES, *TRANSFERRED, TUNED, ABOVE, MAPS, PREDICTIONS,
+    *UNSEEN, ARMS, PRETRAINED, RAW,
 )  # fmt: skip
 # What a run may differ in without being another run.
 MAY_DIFFER = ("versions", "device", "schema")
@@ -159,12 +164,12 @@ def unlike(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 
 def kind_of(folder: Path) -> str:
-    """Which verb wrote a folder, where that was not `compare`: map, concepts, transfer or mapped-transfer."""
+    """Which verb wrote a folder, where that was not `compare`: map, concepts, transfer and so on."""
     try:
         found = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get("kind", "")
     except (OSError, ValueError, AttributeError):
         return ""
-    return found if found in ("map", "concepts", "transfer", "mapped-transfer") else ""
+    return found if found in ("map", "concepts", "transfer", "mapped-transfer", "unseen") else ""
 
 
 def read(folder: Path) -> Tables:

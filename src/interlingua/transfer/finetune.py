@@ -233,14 +233,8 @@ def _trainer(
         import transformers
     except ImportError as error:
         raise MissingExtraError("accelerate", "transfer", "tuning") from error
-    where = [(p, row) for p, part in enumerate(parts) for row in range(len(part.encoded))]
-    pad, task = network.pad, network.task
-
-    def collate(rows: Sequence[int]) -> dict[str, torch.Tensor]:
-        chosen = [where[i] for i in rows]
-        made = _joined([(parts[p].encoded, row) for p, row in chosen], pad)
-        lost = [parts[p].encoded.lost[row] if parts[p].encoded.lost else np.zeros(0, bool) for p, row in chosen]
-        return made | network.targets([parts[p].gold[row] for p, row in chosen], lost)
+    where = [(part, row) for part in parts for row in range(len(part.encoded))]
+    task = network.task
 
     def development() -> float:
         counts = np.concatenate(
@@ -298,19 +292,21 @@ def _trainer(
         args=arguments,
         train_dataset=list(range(len(where))),
         eval_dataset=[0],
-        data_collator=collate,
+        data_collator=lambda rows: batch_of(network, [where[i] for i in rows]),
         callbacks=callbacks,
     )
     made.remove_callback(transformers.PrinterCallback)
     return made
 
 
-def _joined(chosen: Sequence[tuple[Encoded, int]], pad: int | None) -> dict[str, torch.Tensor]:
-    """One batch of sentences of several languages."""
-    single = [encoded.batch([row], pad) for encoded, row in chosen]
-    filling = {"input_ids": 0 if pad is None else pad, **FILLING}
+def batch_of(network: Answering, chosen: Sequence[tuple[Part, int]]) -> dict[str, torch.Tensor]:
+    """One batch of sentences, of several languages too, with what is to be answered."""
+    single = [part.encoded.batch([row], network.pad) for part, row in chosen]
+    filling = {"input_ids": 0 if network.pad is None else network.pad, **FILLING}
     pile = torch.nn.utils.rnn.pad_sequence
-    return {name: pile([each[name][0] for each in single], True, filling.get(name, 0)) for name in single[0]}
+    made = {name: pile([each[name][0] for each in single], True, filling.get(name, 0)) for name in single[0]}
+    lost = [part.encoded.lost[row] if part.encoded.lost else np.zeros(0, bool) for part, row in chosen]
+    return made | network.targets([part.gold[row] for part, row in chosen], lost)
 
 
 def _groups(network: Answering, how: Tuning) -> list[dict[str, Any]]:

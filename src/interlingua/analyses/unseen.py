@@ -1,0 +1,283 @@
+"""`unseen`: a language that a model has not seen. Fine-tune, adapt, transliterate, or train from scratch?
+
+A folder holds `config.json`, `expectation.json` (written before any arm is run), `plan.json`, `scores.parquet` and
+`.csv` (a row a score), `comparisons.csv`, `verdicts.csv`, `outcome.csv`, `coverage.csv`, `pretrained.csv`,
+`pretrained/` (the language models that were made, which every verb takes), `arms/` (what was answered), `raw/` (the
+text they were made of), and what a run that was killed goes on from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from interlingua.analyses.diagnosis import (
+    ADAPT,
+    BOTH,
+    DIRECTLY,
+    SCRATCH,
+    TRANSLITERATE,
+    Diagnosis,
+    Expectation,
+    diagnose,
+    expected,
+)
+from interlingua.analyses.survey import made_with, same_run
+from interlingua.analyses.transfer_run import check_apart
+from interlingua.analyses.unseen_run import ORDER, Split, Stage, Step, Trial, UnseenRun
+from interlingua.corpora.transliterate import scheme as scheme_named
+from interlingua.errors import InputError, UnknownNameError
+from interlingua.folders import claimed
+from interlingua.models.load import Model, load_model
+from interlingua.report.tables import whole
+from interlingua.report.unseen_tables import EXPECTATION, PLAN, UnseenTables, write_unseen
+from interlingua.transfer.task import HeadTask, Task
+from interlingua.transfer.tasks import task as task_named
+from interlingua.transfer.verdicts import (
+    ADAPTED,
+    BILSTM,
+    MONOLINGUAL,
+    MULTILINGUAL,
+    RULES,
+    TIE,
+    compared,
+    judged,
+)
+from interlingua.types import ParallelCorpus
+
+__all__ = ["Trial", "foreseen", "unseen"]
+
+Array = np.ndarray[Any, Any]
+Counts = Mapping[tuple[str, str], Sequence[Array]]
+# What may be asked for later, of a trial that was run: nothing that was found depends on it.
+LATER = ("seeds", "arms", "budget", "scheme", "parallel")
+# Arms from the least work to the most, and what they stand for: in the language's own script, and in another.
+ADVICE: dict[str, tuple[str, str]] = {
+    MULTILINGUAL: (DIRECTLY, TRANSLITERATE),
+    ADAPTED: (ADAPT, BOTH),
+    MONOLINGUAL: (SCRATCH, f"transliterate and {SCRATCH}"),
+    BILSTM: (f"{SCRATCH}, without pretraining", f"transliterate and {SCRATCH}, without pretraining"),
+}
+
+
+def unseen(
+    model: str,
+    splits: Mapping[str, Split],
+    beside: ParallelCorpus,
+    out: str | Path,
+    how: Trial,
+    *,
+    raw: Sequence[str] = (),
+    parallel: ParallelCorpus | None = None,
+    force: bool = False,
+    stage: Stage = lambda _name: nullcontext(lambda _done, _total: None),
+    tell: Callable[[Expectation, Sequence[Step]], None] = lambda _expectation, _plan: None,
+) -> UnseenTables:
+    """Look at a language, say what is expected, run the arms that there is text and time for, and judge.
+
+    `splits`: by task, what is tuned on, what the epoch is chosen by, and what is judged by. `raw`: sources of text
+    without labels; without any, the sentences that are tuned on. `beside`: sentences of languages that the model has
+    seen. `tell` hears what is expected, and what every arm will take, before the first is run.
+    """
+    loaded, folder = load_model(model, **how.loading), Path(out)
+    _check(splits, how)
+    with claimed(folder):
+        run = UnseenRun(model, splits, raw, folder, how, stage)
+        config = _config(loaded, run, beside, how, raw, parallel)
+        same_run(folder, config, force=force, may_differ=LATER)
+        found = _diagnosed(loaded, run, beside, parallel)
+        hoped = _expectation(folder, found)
+        plan = run.plan()
+        whole(folder / PLAN, json.dumps([asdict(step) for step in plan], indent=2).encode())
+        tell(hoped, plan)
+        rows, counts, pretrained = _run(run, plan)
+        tables = UnseenTables.of(
+            config,
+            hoped.facts(),
+            [asdict(step) for step in plan],
+            [*rows, *run.usual()],
+            coverage=list(_coverage(found)),
+            pretrained=pretrained,
+            **_judged(counts, hoped, how.scheme),
+        )
+        write_unseen(tables, folder)
+    return tables
+
+
+def foreseen(
+    model: str,
+    splits: Mapping[str, Split],
+    beside: ParallelCorpus,
+    how: Trial,
+    *,
+    raw: Sequence[str] = (),
+    parallel: ParallelCorpus | None = None,
+    stage: Stage = lambda _name: nullcontext(lambda _done, _total: None),
+) -> tuple[Diagnosis, Expectation, list[Step]]:
+    """What is seen of a language, what is expected of it, and what every arm will take; nothing is run or written."""
+    _check(splits, how)
+    with TemporaryDirectory() as place:
+        run = UnseenRun(model, splits, raw, Path(place), how, stage)
+        found = _diagnosed(load_model(model, **how.loading), run, beside, parallel)
+        return found, expected(found), run.plan()
+
+
+def _check(splits: Mapping[str, Split], how: Trial) -> None:
+    """An error before anything is run, where parts of what was asked for do not go together."""
+    if not splits:
+        raise InputError("there is nothing with labels to tune on and be judged by")
+    if how.scheme:
+        scheme_named(how.scheme)
+    if other := [arm for arm in how.arms if arm not in ORDER]:
+        raise UnknownNameError("arm", other[0], ORDER)
+    if how.budget < 0 or how.seeds < 1 or how.updates < 1 or how.passes < 1:
+        raise InputError("seeds, updates and passes are 1 or more, and a budget is not below 0 minutes")
+    langs = set()
+    for name, (train, development, test) in splits.items():
+        task = task_named(name)
+        if not isinstance(task, HeadTask) or not task.words:
+            raise InputError(f"{name} is not about words, which a BiLSTM reads: choose from pos, parsing and ner")
+        check_apart([train], [test, development])
+        langs |= {task.language(record) for record in (train, development, test)}
+    if len(langs) > 1:
+        raise InputError(f"there are sentences of {', '.join(sorted(langs))}: one language is looked at")
+
+
+def _config(
+    model: Model,
+    run: UnseenRun,
+    beside: ParallelCorpus,
+    how: Trial,
+    raw: Sequence[str],
+    parallel: ParallelCorpus | None,
+) -> dict[str, Any]:
+    digest, lines, characters = hashlib.sha256(), 0, 0
+    for line in run.lines():
+        digest.update(f"{line}\n".encode())
+        lines, characters = lines + 1, characters + len(line)
+    config = {
+        "kind": "unseen",
+        "model": model.name,
+        "weights": model.weights,
+        "language": run.lang,
+        "tasks": {task: [[r.name, len(r), r.hash] for r in split] for task, split in run.splits[""].items()},
+        "raw": {"sources": [Path(s).name for s in raw], "lines": lines, "characters": characters,
+                "hash": digest.hexdigest()},
+        "beside": [beside.name, [str(lang) for lang in beside.langs], beside.hash],
+        "parallel": None if parallel is None else [parallel.name, len(parallel), parallel.hash],
+        **asdict(how),
+        "loading": {k: v for k, v in how.loading.items() if v and k != "device"},
+        "versions": made_with(),
+    }  # fmt: skip
+    plain: dict[str, Any] = json.loads(json.dumps(config))
+    return plain
+
+
+def _diagnosed(model: Model, run: UnseenRun, beside: ParallelCorpus, parallel: ParallelCorpus | None) -> Diagnosis:
+    """By the sentences that are tuned on; none that are judged by are looked at."""
+    with run.stage("looking at the language"):
+        record = next(iter(run.splits[""].values()))[0]
+        return diagnose(model, record, beside, scheme=run.how.scheme, parallel=parallel)
+
+
+def _expectation(folder: Path, found: Diagnosis) -> Expectation:
+    """What is expected; once written it stays, whatever came of it."""
+    place = folder / EXPECTATION
+    if not place.exists():
+        whole(place, (json.dumps(expected(found).facts(), indent=2, ensure_ascii=False) + "\n").encode())
+    facts = json.loads(place.read_text(encoding="utf-8"))
+    return Expectation(facts["kind"], facts["advice"], facts["scheme"], tuple(facts["reasons"]))
+
+
+def _run(
+    run: UnseenRun, plan: Sequence[Step]
+) -> tuple[list[dict[str, Any]], dict[str, dict[tuple[str, str], list[Array]]], list[dict[str, Any]]]:
+    """Every arm of the plan: rows of scores, what they are made of by task and arm, and what was pretrained."""
+    rows: list[dict[str, Any]] = []
+    counts: dict[str, dict[tuple[str, str], list[Array]]] = {task: {} for task in run.splits[""]}
+    pretrained = []
+    for step in plan:
+        if step.left_out:
+            continue
+        for task, (some, each) in run.tuned(step.arm, step.scheme).items():
+            rows += some
+            counts[task][step.arm, step.scheme] = each
+        if step.arm in (MONOLINGUAL, ADAPTED):
+            pretrained.append(run.pretrained(step.arm, step.scheme))
+    return rows, counts, pretrained
+
+
+def _judged(counts: Mapping[str, Counts], hoped: Expectation, scheme: str) -> dict[str, list[dict[str, Any]]]:
+    """Comparisons, verdicts by every rule that its arms were run for, and what was expected beside what came."""
+    found: dict[str, list[dict[str, Any]]] = {"comparisons": [], "verdicts": [], "outcome": []}
+    for name, arms in counts.items():
+        task, kinds = task_named(name), {}
+        found["comparisons"] += [{"task": name, **row} for row in _comparisons(task, arms, scheme)]
+        for script in dict.fromkeys(("", scheme)):
+            mine = {arm: each for (arm, where), each in arms.items() if where == script}
+            for rule, needed in RULES.items():
+                if all(arm in mine for arm in (MULTILINGUAL, *needed)):
+                    verdict = judged(task, mine, rule)
+                    kinds[script, rule] = verdict.kind
+                    found["verdicts"].append(
+                        {"task": name, "scheme": script, "rule": rule, "kind": verdict.kind, "tie": verdict.tie}
+                    )
+        if arms:
+            best = advised(task, arms)
+            kind = kinds.get(("", "muller"), "")
+            found["outcome"].append(
+                {"task": name, "expected": hoped.kind, "found": kind, "expected_advice": hoped.advice,
+                 "found_advice": ADVICE[best[0]][bool(best[1])], "best_arm": best[0], "best_scheme": best[1],
+                 "kept": kind == hoped.kind}
+            )  # fmt: skip
+    return found
+
+
+def _comparisons(task: Task[Any, Any], arms: Counts, scheme: str) -> Iterator[dict[str, Any]]:
+    """What rules ask, what adaptation adds, and what the other script does to every arm."""
+    pairs = [
+        ((arm, script), (against, script))
+        for script in dict.fromkeys(("", scheme))
+        for arm, others in ((MULTILINGUAL, (BILSTM, MONOLINGUAL)), (ADAPTED, (BILSTM, MONOLINGUAL, MULTILINGUAL)))
+        for against in others
+    ]
+    pairs += [((arm, scheme), (arm, "")) for arm in ORDER if scheme]
+    for one, other in pairs:
+        if one in arms and other in arms:
+            made = _compared(task, arms, one, other)
+            sides = {"arm": one[0], "scheme": one[1], "against": other[0], "against_scheme": other[1]}
+            yield {**sides, "difference": made.difference, "low": made.low, "high": made.high, "outcome": made.outcome}
+
+
+def _compared(task: Task[Any, Any], arms: Counts, one: tuple[str, str], other: tuple[str, str]) -> Any:
+    return compared(task, {".".join(arm): each for arm, each in arms.items()}, ".".join(one), ".".join(other))
+
+
+def advised(task: Task[Any, Any], arms: Counts) -> tuple[str, str]:
+    """The arm to take: of the best, and those that it does not beat beyond chance, the one that is the least work."""
+    score = {arm: float(np.mean([task.score(each.sum(0))[0] for each in found])) for arm, found in arms.items()}
+    best = max(arms, key=lambda arm: score[arm])
+    good = [arm for arm in arms if arm == best or _compared(task, arms, best, arm).outcome == TIE]
+    return min(good, key=lambda arm: (list(ADVICE).index(arm[0]), bool(arm[1])))
+
+
+def _coverage(found: Diagnosis) -> Iterator[dict[str, Any]]:
+    """How the language is read in both scripts, then those that the model has seen, the nearest first."""
+    yield {"what": "the language", "scheme": "", **asdict(found.own)}
+    if found.written is not None:
+        yield {"what": "transliterated", "scheme": found.scheme, **asdict(found.written)}
+    near, written, match = dict(found.nearest), dict(found.nearest_written), dict(found.matching)
+    for each in sorted(found.seen, key=lambda one: -near[one.language]):
+        lang = each.language
+        yield {"what": "seen", "scheme": "", **asdict(each), "near": near[lang], "near_written": written.get(lang),
+               "matching": match.get(lang)}  # fmt: skip
+    for text in found.example:
+        yield {"what": "example", "language": text}

@@ -1,0 +1,308 @@
+"""Arms of a trial: what is pretrained and tuned on a new language, what that will take, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from interlingua.analyses.transfer_run import Attempt, TransferRun, from_nothing, longer
+from interlingua.corpora.transliterate import scheme as scheme_named
+from interlingua.corpora.transliterate import transliterated
+from interlingua.errors import InputError
+from interlingua.extract.words import sentences
+from interlingua.models.load import Model, load_model
+from interlingua.pretrain.config import SIZES, Config
+from interlingua.pretrain.log import Line
+from interlingua.pretrain.prepare import source_lines
+from interlingua.pretrain.train import pretrain
+from interlingua.report.tables import ARMS, CACHE, PRETRAINED, RAW, whole
+from interlingua.report.transfer_tables import BILSTM as SCRATCH
+from interlingua.transfer.finetune import Tuning, learnt_labels, network_of
+from interlingua.transfer.readers import usual_rate
+from interlingua.transfer.tasks import task as task_named
+from interlingua.transfer.timing import tuning_seconds
+from interlingua.transfer.verdicts import ADAPTED, BILSTM, MONOLINGUAL, MULTILINGUAL
+
+Array = np.ndarray[Any, Any]
+Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+# What is tuned on, what the epoch is chosen by, what is judged by; of one task.
+Split = tuple[Any, Any, Any]
+# An arm, and the scheme its text is written in: "" for the language's own script.
+Arm = tuple[str, str]
+# In the order in which a budget is spent on them.
+ORDER = (BILSTM, MULTILINGUAL, ADAPTED, MONOLINGUAL)
+# Characters that are about one token, whatever the script; the least raw text that is worth learning from.
+CHARACTERS, LEAST = 3, 10_000
+# Tokens in an update and in a sequence of continued pretraining.
+BATCH, LENGTH = 4_096, 128
+# Updates of a short run that shows how long one takes.
+TRIED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What is tried. `scheme`: also in another script.
+
+    `updates` and `passes`: the most updates of pretraining, and the most times that the raw text is gone over.
+    `size`: of the monolingual model. `budget`: minutes, 0 for all that it takes.
+    """
+
+    tuning: Tuning = field(default_factory=Tuning)
+    seeds: int = 3
+    arms: tuple[str, ...] = ORDER
+    scheme: str = ""
+    size: str = "micro"
+    updates: int = 2_000
+    passes: int = 40
+    budget: float = 0.0
+    loading: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    """An arm, what it is expected to take in seconds (0: it is done), and why it is left out, if it is."""
+
+    arm: str
+    scheme: str
+    seconds: float
+    left_out: str = ""
+
+
+class UnseenRun:
+    """A trial under way in its folder."""
+
+    def __init__(
+        self, model: str, splits: Mapping[str, Split], raw: Sequence[str], folder: Path, how: Trial, stage: Stage
+    ) -> None:
+        self.name, self.folder, self.how, self.stage = model, folder, how, stage
+        self.splits = {"": dict(splits)}
+        if how.scheme:
+            self.splits[how.scheme] = {
+                task: cast("Split", tuple(transliterated(record, how.scheme) for record in split))
+                for task, split in splits.items()
+            }
+        first = next(iter(splits))
+        self.lang = task_named(first).language(splits[first][0])
+        self.raw = tuple(raw)
+
+    def text(self, scheme: str) -> Path:
+        """The raw text in a script, one file; where none was given, that of what is tuned on."""
+        place = self.folder / RAW / f"{scheme or 'own'}.txt"
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            turn = scheme_named(scheme) if scheme else str
+            whole(place, "".join(f"{turn(line)}\n" for line in self.lines()).encode())
+        return place
+
+    def lines(self) -> Iterator[str]:
+        """The raw text in the language's own script."""
+        if not self.raw:
+            first = next(iter(self.splits[""].values()))[0]
+            yield from (row.text for rows in sentences(first).values() for row in rows)
+        for source in self.raw:
+            yield from (" ".join(line.split()) for line in source_lines(source, self.lang))
+
+    def _judged_by(self, scheme: str) -> Path:
+        """The sentences that are judged by, in text: never pretrained on."""
+        place = self.folder / RAW / f"{scheme or 'own'}.judged-by.txt"
+        records = [record for _, development, test in self.splits[scheme].values() for record in (development, test)]
+        rows = [row for record in records for each in sentences(record).values() for row in each]
+        texts = dict.fromkeys(text for row in rows for text in (row.text, " ".join(row.words)))
+        whole(place, "".join(f"{' '.join(text.split())}\n" for text in texts).encode())
+        return place
+
+    def config(self, arm: str, scheme: str) -> Config:
+        """How a language model is made of the raw text: from nothing, or from the multilingual model."""
+        place = self.text(scheme)
+        lines = place.read_text(encoding="utf-8").splitlines()
+        characters = sum(map(len, lines))
+        shape: dict[str, Any]
+        if arm == MONOLINGUAL:
+            shape = {"size": self.how.size}
+            batch = SIZES[self.how.size]["batch"]
+        else:
+            model = self._model()
+            objective = "mlm" if model.tokenizer.mask_token_id is not None and model.stack == "encoder" else "clm"
+            length = min(LENGTH, model.limit or LENGTH)
+            batch = BATCH // length * length
+            shape = {"init": self.name, "objective": objective, "length": length, "batch": batch,
+                     "rate": usual_rate(model.layers.width), "size": "micro"}  # fmt: skip
+        # held out: a twentieth, or what a few sequences take
+        held = max(len(lines) // 20, math.ceil(4 * LENGTH * CHARACTERS * len(lines) / max(characters, 1)))
+        updates = min(self.how.updates, max(1, math.ceil(self.how.passes * characters / CHARACTERS / batch)))
+        return Config(
+            **shape,
+            seed=self.how.tuning.seed,
+            text={self.lang: [str(place)]},
+            without=str(self._judged_by(scheme)),
+            updates=updates,
+            warmup=updates // 10,
+            held_out=max(1, min(400, held)),
+            select=self.lang,
+        )
+
+    def _model(self) -> Model:
+        return load_model(self.name, **self.how.loading)
+
+    def _loading(self, arm: str) -> Mapping[str, Any]:
+        """A model's own options are those of the multilingual one only."""
+        return self.how.loading if arm != MONOLINGUAL else {"device": self.how.loading.get("device", "")}
+
+    @property
+    def _device(self) -> str:
+        return str(self.how.loading.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+    @property
+    def _place(self) -> str:
+        """The same, as pretraining is told."""
+        return "cpu" if self._device == "cpu" else ""
+
+    def _kept(self, arm: str, scheme: str) -> Path:
+        return self.folder / CACHE / f"pretrained.{_named(arm, scheme)}.json"
+
+    def pretrained(self, arm: str, scheme: str) -> dict[str, Any]:
+        """The language model of an arm, made where it is not there yet: where it is, and how well it reads."""
+        kept, place = self._kept(arm, scheme), self.folder / PRETRAINED / _named(arm, scheme)
+        if not kept.exists():
+            config = self.config(arm, scheme)
+            place.parent.mkdir(exist_ok=True)
+            with self.stage(f"{_said(arm, scheme)}: pretraining") as progress:
+
+                def told(line: Line) -> None:
+                    progress(line.update, config.updates)
+
+                run = pretrain(config, place, device=self._place, progress=told)
+            best = min(_held(place), key=lambda row: row["bits"])
+            facts = {"arm": arm, "scheme": scheme, "updates": run.updates, "rate": config.resolved().rate, **best}
+            whole(kept, json.dumps(facts).encode())
+            for name in ("checkpoint.pt", "data", "model", "tensorboard"):
+                shutil.rmtree(place / name, ignore_errors=True)
+                (place / name).unlink(missing_ok=True)
+        found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+        return {**found, "model": str(place / "best")}
+
+    def tuned(self, arm: str, scheme: str) -> dict[str, tuple[list[dict[str, Any]], list[Array]]]:
+        """An arm's rows of scores, and what they are made of with every seed; by task."""
+        made = {}
+        for task in self.splits[scheme]:
+            run = self._transfer(arm, scheme, task)
+            counts = run.tuned(SCRATCH) if arm == BILSTM else run.tuned()
+            rows = [{"task": task, "arm": arm, "scheme": scheme, **row} for row in run.rows]
+            made[task] = rows, [each[self.lang] for each in counts]
+        return made
+
+    def _transfer(self, arm: str, scheme: str, task: str) -> TransferRun:
+        """The tuning of an arm on a task."""
+        name = self.pretrained(arm, scheme)["model"] if arm in (MONOLINGUAL, ADAPTED) else self.name
+        train, development, test = self.splits[scheme][task]
+        how = Attempt(task=task, tuning=self.how.tuning, seeds=self.how.seeds, keep=False, loading=self._loading(arm))
+        place = self.folder / ARMS / _named(arm, scheme) / task
+
+        def stage(what: str) -> AbstractContextManager[Callable[[int, int], None]]:
+            return self.stage(f"{_said(arm, scheme)}, {task}: {what}")
+
+        return TransferRun(name, ([train], [development], [test]), place, how, stage)
+
+    def usual(self, scheme: str = "") -> Iterator[dict[str, Any]]:
+        """What the most frequent tag of each word, and the commonest of all, would give; of tasks with tags."""
+        for task in self.splits[scheme]:
+            run = self._transfer(BILSTM, scheme, task)
+            if hasattr(run.tests[0], "tags"):
+                for row in run.frequent(run.tests[0]):
+                    yield {"task": task, "arm": row["init"], "scheme": scheme, **row}
+
+    def plan(self) -> list[Step]:
+        """What every arm will take, and which are left out: those that there is no text or no time for."""
+        (self.folder / CACHE).mkdir(exist_ok=True)
+        wanted = [(arm, scheme) for scheme in self.splits for arm in ORDER if arm in self.how.arms]
+        # what decides comes first: a budget is spent on arms in their order, in both scripts
+        wanted.sort(key=lambda each: ORDER.index(each[0]))
+        left = 60 * self.how.budget if self.how.budget else math.inf
+        steps = []
+        for arm, scheme in wanted:
+            why = self._impossible(arm, scheme)
+            took = 0.0 if why or self._done(arm, scheme) else self._expected(arm, scheme)
+            if not why and took > left:
+                why = f"it would take {_minutes(took)}, and {_minutes(left)} of the budget are left"
+            if not why:
+                left -= took
+            steps.append(Step(arm, scheme, took, why))
+        return steps
+
+    def _impossible(self, arm: str, scheme: str) -> str:
+        if arm not in (MONOLINGUAL, ADAPTED):
+            return ""
+        many = len(self.text(scheme).read_text(encoding="utf-8"))
+        if many < LEAST:
+            return f"{many:,} characters of raw text are too few to learn a language from: give {LEAST:,} or more"
+        if arm == ADAPTED and self._model().two_stacks:
+            return "a model with an encoder and a decoder is not pretrained on: name an encoder or a decoder"
+        return ""
+
+    def _done(self, arm: str, scheme: str) -> bool:
+        seeds = range(self.how.tuning.seed, self.how.tuning.seed + self.how.seeds)
+        name = SCRATCH if arm == BILSTM else "whole"
+        places = [self.folder / ARMS / _named(arm, scheme) / task / CACHE for task in self.splits[scheme]]
+        return all((place / f"{name}.{seed}.json").exists() for place in places for seed in seeds)
+
+    def _expected(self, arm: str, scheme: str) -> float:
+        """Seconds, by a few updates of everything."""
+        with self.stage(f"{_said(arm, scheme)}: how long it takes"), TemporaryDirectory(dir=self.folder) as place:
+            seconds, name = self._tried(arm, scheme, Path(place) / "trial")
+            for task, split in self.splits[scheme].items():
+                seconds += self.how.seeds * self._tuning(arm, name, task, split)
+        return seconds
+
+    def _tuning(self, arm: str, name: str, task: str, split: Split) -> float:
+        asked, how = task_named(task), self.how.tuning
+        if arm == BILSTM:
+            network: Any = from_nothing(asked, split[:1], split[1:2], how.seed)
+            network.to(self._device)
+            return tuning_seconds(network, *split, longer(how))
+        model = load_model(name, **self._loading(arm))
+        network = network_of(model, asked, learnt_labels(asked, split[:1], split[1:2])).to(model.device)
+        return tuning_seconds(network, *split, how)
+
+    def _tried(self, arm: str, scheme: str, place: Path) -> tuple[float, str]:
+        """What pretraining will take, by a few updates on the beginning of the text; and a model of its size."""
+        if arm not in (MONOLINGUAL, ADAPTED):
+            return 0.0, self.name
+        if self._kept(arm, scheme).exists():
+            return 0.0, str(self.pretrained(arm, scheme)["model"])
+        config = self.config(arm, scheme)
+        few = min(TRIED, config.updates)
+        run = pretrain(config.model_copy(update={"compile": False}), place, device=self._place, stop_at=few)
+        return config.updates / max(run.updates_per_second, 1e-6), str(run.model)
+
+
+def _held(place: Path) -> list[dict[str, Any]]:
+    """What was held out, at every evaluation: perplexity and bits a character, and after how many updates."""
+    found = []
+    for line in (place / "log.jsonl").read_text(encoding="utf-8").splitlines():
+        facts = json.loads(line)
+        found += [{"at": facts["update"], "perplexity": s["perplexity"], "bits": s["bits"]} for s in facts["scores"]]
+    if not found:
+        raise InputError(f"{place} has no evaluation in its log: it was pretrained by something else")
+    return found
+
+
+def _named(arm: str, scheme: str) -> str:
+    return f"{arm}.{scheme}" if scheme else arm
+
+
+def _said(arm: str, scheme: str) -> str:
+    return f"{arm}, {scheme}" if scheme else arm
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"

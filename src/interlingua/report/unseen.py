@@ -1,0 +1,281 @@
+"""The page of `interlingua unseen`: what a language needs, in words that a linguist can read, and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from interlingua.report.framed import Framed, table_of
+from interlingua.report.rows import printable
+from interlingua.report.theme import MARKED, Figure, Rows, alt, themed
+from interlingua.report.unseen_tables import COLUMNS, UnseenTables
+
+PAGE = "unseen.html"
+OWN = "its own script"
+# Arms in words, from what knows least to what knows most.
+NAMES = {
+    "bilstm": "BiLSTM, no pretraining",
+    "monolingual": "model of this language alone",
+    "multilingual": "the model, fine-tuned",
+    "adapted": "the model, adapted, fine-tuned",
+}
+_MEANT = {
+    "easy": "fine-tuned as it is, the model beats what was trained without it",
+    "intermediate": "the model beats what was trained without it, but only once it is adapted to raw text",
+    "hard": "even adapted, the model does not beat what was trained without it",
+}
+_AGAINST = {"muller": "a BiLSTM without pretraining", "strict": "a BiLSTM, and a model of this language alone"}
+
+
+def told(tables: UnseenTables) -> list[tuple[str, str]]:
+    """What was found, in words: a heading and a sentence or two each."""
+    return [*_advice(tables), *_kinds(tables), *_changes(tables), *_expected(tables), *_read(tables), *_careful(tables)]
+
+
+def _advice(tables: UnseenTables) -> Iterator[tuple[str, str]]:
+    for r in tables.outcome.itertuples():
+        rows = tables.by_arm(r.task).set_index(["arm", "scheme"])
+        best = rows.loc[(r.best_arm, r.best_scheme)]
+        others = ", ".join(
+            f"{NAMES[arm]}{f' ({scheme})' if scheme else ''} {row.value:.1%}"
+            for (arm, scheme), row in rows.iterrows()
+            if arm in NAMES and (arm, scheme) != (r.best_arm, r.best_scheme)
+        )
+        where = f" ({r.best_scheme})" if r.best_scheme else ""
+        yield (
+            f"{tables.language}, {r.task}: {r.found_advice}",
+            f"{NAMES[r.best_arm].capitalize()}{where}: {best.value:.1%} {tables.metric(r.task)}, the best, or no worse "
+            f"than the best beyond chance and less work. Others: {others}.",
+        )
+
+
+def _kinds(tables: UnseenTables) -> Iterator[tuple[str, str]]:
+    for (task, scheme), rows in tables.verdicts.groupby(["task", "scheme"], sort=False):
+        by_rule = {r.rule: r for r in rows.itertuples()}
+        first = by_rule["muller"]
+        tie = " It hangs on a tie: with more test sentences it may turn out easier." if first.tie else ""
+        adapted = bool(len(tables.pretrained[tables.pretrained["arm"] == "adapted"]))
+        cut = "" if adapted or first.kind == "easy" else " It was not adapted here, so that harder is not yet hard."
+        also = ""
+        if "strict" in by_rule:
+            strict = by_rule["strict"]
+            by = ", by a tie" if strict.tie else ""
+            also = f" Set against {_AGAINST['strict']} (rule strict) it is {strict.kind}{by}."
+        yield (
+            f"{first.kind.capitalize()}: {task}, in {scheme or OWN}",
+            f"By the rule of Muller et al. 2021 ({_AGAINST['muller']}): {_MEANT[first.kind]}.{tie}{cut}{also}",
+        )
+
+
+def _changes(tables: UnseenTables) -> Iterator[tuple[str, str]]:
+    rows = tables.comparisons
+    for what, chosen in (
+        ("Adapting to raw text", rows[(rows["arm"] == "adapted") & (rows["against"] == "multilingual")]),
+        ("Another script", rows[(rows["arm"] == rows["against"])]),
+    ):
+        if not len(chosen):
+            continue
+        each = "; ".join(
+            f"{r.task}, {NAMES[r.arm] if r.arm == r.against else r.scheme or OWN}: {100 * r.difference:+.1f} points "
+            f"({100 * r.low:+.1f} to {100 * r.high:+.1f}), {r.outcome}"
+            for r in chosen.itertuples()
+        )
+        scheme = f" ({tables.config['scheme']})" if what == "Another script" else ""
+        yield f"{what}{scheme}: {_sign(chosen)}", f"{each}. Intervals (95%) are of sentences drawn again."
+
+
+def _sign(rows: Any) -> str:
+    found = set(rows["outcome"])
+    if found == {"better"}:
+        return "helps"
+    if found == {"worse"}:
+        return "harms"
+    return "no difference beyond chance" if found == {"a tie"} else "it depends"
+
+
+def _expected(tables: UnseenTables) -> Iterator[tuple[str, str]]:
+    hoped = tables.expectation
+    came = ", ".join(f"{r.task} {r.found or 'not judged'}" for r in tables.outcome.itertuples())
+    right = [bool(r.kept) for r in tables.outcome.itertuples() if r.found == r.found and r.found]
+    verdict = "as it came" if right and all(right) else "not as it came" if right and not any(right) else "in part"
+    yield (
+        f"Expected before anything was run: {hoped['kind']}, {verdict}",
+        f"{'; '.join(hoped['reasons'])}. Advice then: {hoped['advice']}. Found: {came}.",
+    )
+
+
+def _read(tables: UnseenTables) -> Iterator[tuple[str, str]]:
+    rows = tables.coverage
+    own = rows[rows["what"] == "the language"].iloc[0]
+    seen = rows[rows["what"] == "seen"]
+    near = ", ".join(f"{r.language} {r.near:.0%}" for r in seen[:3].itertuples())
+    match = seen.sort_values("matching", ascending=False)[:3] if seen["matching"].notna().any() else seen[:0]
+    found = ", ".join(f"{r.language} {r.matching:.1%}" for r in match.itertuples())
+    yield (
+        f"A word is cut into {own['fertility']:.1f} pieces, and {own['unknown']:.0%} of the pieces are unknown",
+        f"Seen languages: {seen['fertility'].min():.1f} to {seen['fertility'].max():.1f}. {own['letters']:.0%} of its "
+        f"letters are in the vocabulary. The sentences nearest to its own are {near}."
+        + (f" Sentences that find their translation: {found}." if found else ""),
+    )
+    example = rows[rows["what"] == "example"]["language"].tolist()
+    for i in range(0, len(example) - 1, 2):
+        where = f"in {rows[rows['what'] == 'transliterated']['scheme'].iloc[0]}" if i else "as it is written"
+        yield (
+            f"How the model reads a sentence, {where}",
+            f"{example[i]} — {example[i + 1]} (?: a piece it has no name for)",
+        )
+
+
+def _careful(tables: UnseenTables) -> Iterator[tuple[str, str]]:
+    config = tables.config
+    if left := [step for step in tables.plan if step["left_out"]]:
+        each = "; ".join(
+            f"{step['arm']}{', ' + step['scheme'] if step['scheme'] else ''}: {step['left_out']}" for step in left
+        )
+        yield "Not everything was run", f"{each}."
+    if tables.language in config["beside"][1]:
+        yield f"{tables.language} is among the languages taken to be seen", "This is a test of the script."
+    if not config["raw"]["sources"]:
+        yield "No raw text was given", "What the language models learnt from is the sentences that were tuned on."
+    few = min(rows[2][1] for rows in config["tasks"].values())
+    if few < 200:
+        yield f"Judged by {few} sentences", "Few: ties are likely, and not because arms are equal."
+    if config["seeds"] == 1:
+        yield (
+            "One seed",
+            "Another draw of heads and of the order of sentences may move every score by a point or two.",
+        )
+
+
+def scores(tables: UnseenTables) -> Figure:
+    """Every arm in each script, with the interval of sentences; dots are seeds, a tick the most frequent tag."""
+    made: list[dict[str, Any]] = []
+    for task in tables.tasks:
+        mine = tables.scores[(tables.scores["task"] == task) & (tables.scores["metric"] == tables.metric(task))]
+        usual = mine[mine["arm"] == "most frequent tag"]["value"]
+        for r in tables.by_arm(task).itertuples():
+            if r.arm in NAMES:
+                seeds = mine[(mine["arm"] == r.arm) & (mine["scheme"] == r.scheme)]["value"].tolist()
+                made += [
+                    {"task": f"{task}, {tables.metric(task)}", "arm": NAMES[r.arm], "script": r.scheme or OWN,
+                     "value": float(r.value), "low": float(r.low), "high": float(r.high), "seed": float(seed),
+                     "usual": float(usual.iloc[0]) if len(usual) else None}
+                    for seed in seeds
+                ]  # fmt: skip
+    scripts = [OWN, *([tables.config["scheme"]] if tables.config["scheme"] else [])]
+    y = alt.Y("arm:N", sort=list(NAMES.values()), title=None)
+    colour = alt.Color("script:N", sort=scripts, title=None, legend=alt.Legend() if len(scripts) > 1 else None)
+    base = alt.Chart().encode(y)
+    shifted = base.encode(alt.YOffset("script:N", sort=scripts)) if len(scripts) > 1 else base
+    layers = [
+        shifted.mark_bar().encode(alt.X("mean(value):Q", title=None, scale=alt.Scale(domainMin=0)), color=colour),
+        shifted.mark_rule().encode(alt.X("mean(low):Q"), alt.X2("mean(high):Q")),
+        shifted.mark_point(style=MARKED, size=18, filled=True, opacity=0.8).encode(alt.X("seed:Q")),
+    ]
+    said = ["Mean over seeds; line: 95% interval of test sentences; dots: seeds."]
+    if any(row["usual"] is not None for row in made):
+        layers.append(alt.Chart().mark_rule(style=MARKED, strokeDash=[4, 3]).encode(alt.X("mean(usual):Q")))
+        said.append("Dashed: the most frequent tag of each word.")
+    chart = alt.layer(*layers, data=Rows(printable(made))).properties(width=360, height=alt.Step(20))
+    panels = chart.facet(alt.Row("task:N", sort=None, title=None))
+    return themed(panels.properties(title=printable({"text": _title(tables), "subtitle": said})))
+
+
+def changes(tables: UnseenTables) -> Figure | None:
+    """What one arm has over another, in points, with intervals: beyond the line of 0 it is beyond chance."""
+    if not len(tables.comparisons):
+        return None
+    made = [
+        {"task": str(r.task), "what": _pair(r), "points": 100 * float(r.difference), "low": 100 * float(r.low),
+         "high": 100 * float(r.high), "outcome": str(r.outcome)}
+        for r in tables.comparisons.itertuples()
+    ]  # fmt: skip
+    base = alt.Chart().encode(
+        alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=420)),
+        color=alt.Color("outcome:N", sort=["better", "a tie", "worse"], title=None),
+    )
+    x = alt.X("points:Q", title="points")
+    zero = alt.Chart().mark_rule(style=MARKED).encode(x=alt.datum(0))
+    layers = (zero, base.mark_rule(strokeWidth=2).encode(alt.X("low:Q", title="points"), alt.X2("high:Q")),
+              base.mark_point(filled=True, size=50).encode(x))  # fmt: skip
+    chart = alt.layer(*layers, data=Rows(printable(made))).properties(width=320, height=alt.Step(20))
+    said = ["The first less the second, on the same sentences; line: 95% interval."]
+    panels = chart.facet(alt.Row("task:N", sort=None, title=None))
+    return themed(panels.properties(title={"text": "Which arm is better", "subtitle": said}))
+
+
+def _pair(r: Any) -> str:
+    if r.arm == r.against:
+        return f"{r.arm}: {r.scheme} over {OWN}"
+    return f"{r.arm} over {r.against}{f', {r.scheme}' if r.scheme else ''}"
+
+
+def reading(tables: UnseenTables) -> Figure:
+    """Sub-words a word and unknown ones, beside languages that the model has seen."""
+    rows = tables.coverage[tables.coverage["what"] != "example"]
+    made = [
+        {"language": f"{r.language}{f' ({r.scheme})' if r.scheme else ''}", "what": str(r.what),
+         "measure": measure, "value": float(value)}
+        for r in rows.itertuples()
+        for measure, value in (("sub-words a word", r.fertility), ("unknown, %", 100 * r.unknown),
+                               ("single letters, %", 100 * r.single))
+    ]  # fmt: skip
+    order = list(dict.fromkeys(row["language"] for row in made))
+    chart = alt.Chart(Rows(printable(made))).mark_bar().encode(
+        alt.X("value:Q", title=None),
+        alt.Y("language:N", sort=order, title=None),
+        color=alt.Color("what:N", sort=["the language", "transliterated", "seen"], title=None),
+    ).properties(width=170, height=alt.Step(17))  # fmt: skip
+    panels = chart.facet(alt.Column("measure:N", sort=None, title=None)).resolve_scale(x="independent")
+    said = [f"Seen languages: {tables.config['beside'][0]}, the nearest first."]
+    return themed(panels.properties(title={"text": "How the tokenizer reads it", "subtitle": said}))
+
+
+def _title(tables: UnseenTables) -> str:
+    return f"{tables.language}, new to {tables.config['model']}"
+
+
+def publish_unseen(tables: UnseenTables, folder: Path, *, formats: Sequence[str] = ("svg", "png")) -> Path:
+    """The figures and the page into the folder; where the page is."""
+    figures = {"scores": scores(tables), "comparisons": changes(tables), "coverage": reading(tables)}
+    made = Framed(
+        name="",
+        brand="Interlingua unseen",
+        title=_title(tables),
+        over="Over arms",
+        told=told(tables),
+        figures={name: figure for name, figure in figures.items() if figure is not None},
+        data={},
+        table=table_of(tables.scores, COLUMNS),
+        methods=methods(tables),
+        config=tables.config,
+    )
+    return made.publish(folder / PAGE, formats)
+
+
+def methods(tables: UnseenTables) -> str:
+    """A paragraph for a paper."""
+    config = tables.config
+    how, raw = config["tuning"], config["raw"]
+    sets = "; ".join(
+        f"{task}: {rows[0][1]:,} sentences of {rows[0][0]}, {rows[1][1]:,} chose the epoch, judged by {rows[2][1]:,}"
+        for task, rows in config["tasks"].items()
+    )
+    text = ", ".join(raw["sources"]) or "the sentences that were tuned on"
+    made = "; ".join(
+        f"{r.arm}{f' ({r.scheme})' if r.scheme else ''} {int(r.updates):,} updates, best after {int(r.at):,}, "
+        f"{r.bits:.2f} bits a character of held-out lines"
+        for r in tables.pretrained.itertuples()
+    )
+    seeds = "one seed" if config["seeds"] == 1 else f"{config['seeds']} seeds of tuning"
+    also = f" Text was also written in another script ({config['scheme']})." if config["scheme"] else ""
+    return (
+        f"{sets}. Raw text: {raw['lines']:,} lines, {raw['characters']:,} characters ({text}); lines that hold a "
+        f"sentence that is judged by are left out.{also} The monolingual model has the size {config['size']} and a "
+        f"vocabulary of its own; adaptation goes on with the model's own objective and vocabulary. {made or 'None'}. "
+        f"Models were tuned for {how['epochs']} epochs in batches of {how['batch']}, AdamW, {how['warmup']:.0%} "
+        f"warm-up, a {how['schedule']} schedule; the BiLSTM for 30 or until 5 epochs were no better; {seeds}, one of "
+        f"pretraining. Intervals (95%) are of test sentences drawn again, of differences on the same ones; a "
+        f"difference is a tie where its interval holds 0. Signature: {tables.signature}."
+    )
