@@ -57,13 +57,13 @@ class Trial:
     `size`: of the monolingual model. `budget`: minutes, 0 for all that it takes.
     """
 
-    tuning: Tuning = field(default_factory=Tuning)
+    tuning: Tuning = field(default_factory=lambda: Tuning(epochs=20))
     seeds: int = 3
     arms: tuple[str, ...] = ORDER
     scheme: str = ""
     size: str = "micro"
     updates: int = 2_000
-    passes: int = 40
+    passes: int = 100
     budget: float = 0.0
     loading: Mapping[str, Any] = field(default_factory=dict)
 

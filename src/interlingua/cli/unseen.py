@@ -51,12 +51,12 @@ def unseen(
     out: Annotated[Path | None, typer.Option("--out", help="The folder of results, new or of the same run.")] = None,
     budget: Annotated[float, typer.Option(help="Minutes; arms that do not fit are left out. 0: all.", min=0)] = 0.0,
     seeds: Annotated[int, typer.Option(help="Tune every arm so many times.", min=1)] = 3,
-    epochs: Annotated[int, typer.Option(min=1)] = 10,
+    epochs: Annotated[int, typer.Option(min=1)] = 20,
     batch: Annotated[int, typer.Option(help="Sentences an update of tuning.", min=1)] = 32,
     rate: Annotated[float, typer.Option(help="Of tuning; by default by the width of the network.", min=0)] = 0.0,
     size: Annotated[str, typer.Option(help="Of the monolingual model: nano, micro, mini, small.")] = "micro",
     updates: Annotated[int, typer.Option(help="At most so many updates of pretraining.", min=1)] = 2_000,
-    passes: Annotated[int, typer.Option(help="Go over the raw text at most so often.", min=1)] = 40,
+    passes: Annotated[int, typer.Option(help="Go over the raw text at most so often.", min=1)] = 100,
     seed: Annotated[int, typer.Option(help="Of heads, order and pretraining.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = "",
     formats: Formats = "svg,png",
@@ -94,9 +94,9 @@ def unseen(
     if size not in SIZES:
         raise UnknownNameError("size", size, SIZES)
     spoken = str(tags(lang)[0])
-    splits = {name: _split(task_named(name), train, test, spoken, rows) for name in _listed(task)}
+    splits = {name: split_of(task_named(name), train, test, spoken, rows) for name in _listed(task)}
     known = parallel_text(beside, *(str(each) for each in tags(seen)))
-    both = _both(parallel, spoken, known)
+    both = both_of(parallel, spoken, known)
     how = Trial(
         tuning=Tuning(epochs=epochs, batch=batch, rate=rate, seed=seed),
         seeds=seeds,
@@ -128,7 +128,7 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _split(task: Task[Any, Any], train: str, test: str, lang: str, rows: int) -> tuple[Any, Any, Any]:
+def split_of(task: Task[Any, Any], train: str, test: str, lang: str, rows: int) -> tuple[Any, Any, Any]:
     """What is tuned on, what the epoch is chosen by, and what is judged by; all from one set where it has no other."""
     from interlingua.errors import InputError, UnknownNameError
 
@@ -156,7 +156,7 @@ def _split(task: Task[Any, Any], train: str, test: str, lang: str, rows: int) ->
     return rest[:-many], rest[-many:], everything[-last:]
 
 
-def _both(name: str, lang: str, known: ParallelCorpus) -> ParallelCorpus | None:
+def both_of(name: str, lang: str, known: ParallelCorpus) -> ParallelCorpus | None:
     """Parallel text of the language and those of the seen ones that it has."""
     from interlingua.corpora.loading import parallel
 
