@@ -99,6 +99,9 @@ def run(out: Path, workers: int, langs: list[str], *, quick: bool) -> None:
         for arm in (ADAPTED, MONOLINGUAL)
         if arm in CASES[lang].arms
     ]
+    for lang, scheme, arm in models:  # texts are written before several read them
+        own = UnseenRun("built-in", splits(lang, quick=quick), CASES[lang].raw, out / lang, trial(CASES[lang]), _silent)
+        print(lang, scheme, arm, own.config(arm, scheme).updates, "updates", flush=True)
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
         waiting: dict[Future[str], tuple[str, str, str] | None] = {}
 

@@ -115,6 +115,8 @@ class UnseenRun:
     def _judged_by(self, scheme: str) -> Path:
         """The sentences that are judged by, in text: never pretrained on."""
         place = self.folder / RAW / f"{scheme or 'own'}.judged-by.txt"
+        if place.exists():
+            return place
         records = [record for _, development, test in self.splits[scheme].values() for record in (development, test)]
         rows = [row for record in records for each in sentences(record).values() for row in each]
         texts = dict.fromkeys(text for row in rows for text in (row.text, " ".join(row.words)))
