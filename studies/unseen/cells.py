@@ -1,7 +1,7 @@
 """Languages that the built-in model has not seen, and two that it has, out of their script. Tables go into a folder.
 
     python studies/unseen/cells.py expect OUT          what is expected of every language, before anything is run
-    python studies/unseen/cells.py run OUT 15          every arm, task and seed, so many at once; what is there is kept
+    python studies/unseen/cells.py run OUT 15 pos      every arm and seed of a task, so many at once
     python studies/unseen/cells.py join OUT            what was found, as `interlingua unseen` writes it; a table of all
 
 Cells are parts of one trial a language, so that many share a GPU: `join` finds everything done.
@@ -65,7 +65,7 @@ def splits(lang: str, *, quick: bool = False) -> dict[str, Any]:
     """Records by task."""
     case = CASES[lang]
     found = {name: split_of(task(name), case.train, case.test, lang, 0) for name in case.tasks}
-    return {name: tuple(record[:40] for record in each) for name, each in found.items()} if quick else found
+    return {name: tuple(record[:200] for record in each) for name, each in found.items()} if quick else found
 
 
 def cell(out: Path, lang: str, scheme: str, arm: str, name: str, seed: int, quick: bool) -> str:
@@ -73,10 +73,9 @@ def cell(out: Path, lang: str, scheme: str, arm: str, name: str, seed: int, quic
     started = time.monotonic()
     how = trial(CASES[lang], quick=quick)
     own = {name: splits(lang, quick=quick)[name]} if name else splits(lang, quick=quick)
-    how = replace(how, tuning=replace(how.tuning, seed=seed), seeds=1)
     run = UnseenRun("built-in", own, CASES[lang].raw, out / lang, how, _silent)
     if name:
-        made = [row["value"] for row in run.tuned(arm, scheme)[name][0][:1]]
+        made = [row["value"] for row in run.tuned(arm, scheme, [seed])[name][0][:1]]
     else:
         made = [run.pretrained(arm, scheme)["bits"]]
     return f"{lang} {scheme or 'own'} {arm} {name} {seed}: {made[0]:.3f}, {time.monotonic() - started:.0f} s"
@@ -88,42 +87,44 @@ def _silent(_name: str) -> Any:
     return nullcontext(lambda _done, _total: None)
 
 
-def run(out: Path, workers: int, langs: list[str], *, quick: bool) -> None:
-    """Language models first, the longest before others; what is tuned on them when they are there."""
-    for lang in langs:
-        (out / lang / "cache").mkdir(parents=True, exist_ok=True)
+def run(out: Path, workers: int, langs: list[str], names: list[str], *, quick: bool) -> None:
+    """Language models first; then the first seed, which chooses the rate, of what there is; then the others."""
     models = [
         (lang, scheme, arm)
         for lang in langs
         for scheme in dict.fromkeys(("", CASES[lang].scheme))
-        for arm in (ADAPTED, MONOLINGUAL)
-        if arm in CASES[lang].arms
+        for arm in CASES[lang].arms
     ]
     for lang, scheme, arm in models:  # texts are written before several read them
-        own = UnseenRun("built-in", splits(lang, quick=quick), CASES[lang].raw, out / lang, trial(CASES[lang]), _silent)
-        print(lang, scheme, arm, own.config(arm, scheme).updates, "updates", flush=True)
+        (out / lang / "cache").mkdir(parents=True, exist_ok=True)
+        if arm in (ADAPTED, MONOLINGUAL):
+            own = UnseenRun(
+                "built-in", splits(lang, quick=quick), CASES[lang].raw, out / lang, trial(CASES[lang]), _silent
+            )
+            print(lang, scheme, arm, own.config(arm, scheme).updates, "updates", flush=True)
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting: dict[Future[str], tuple[str, str, str] | None] = {}
+        waiting: dict[Future[str], list[tuple[Any, ...]]] = {}
 
-        def tune(lang: str, scheme: str, arm: str) -> None:
-            for name in reversed(CASES[lang].tasks):
-                for seed in range(SEEDS):
-                    waiting[pool.submit(cell, out, lang, scheme, arm, name, seed, quick)] = None
+        def submit(lang: str, scheme: str, arm: str, name: str, seed: int) -> None:
+            one = (lang, scheme, arm)
+            then = [(*one, each, 0) for each in names] if not name else []
+            if name and not seed:
+                then = [(*one, name, more) for more in range(1, SEEDS)]
+            waiting[pool.submit(cell, out, lang, scheme, arm, name, seed, quick)] = then
 
-        for lang, scheme, arm in models:
-            waiting[pool.submit(cell, out, lang, scheme, arm, "", 0, quick)] = (lang, scheme, arm)
-        for lang in langs:
-            for scheme in dict.fromkeys(("", CASES[lang].scheme)):
-                for arm in (BILSTM, MULTILINGUAL):
-                    tune(lang, scheme, arm)
+        for one in [each for each in models if each[2] in (ADAPTED, MONOLINGUAL)]:
+            submit(*one, "", 0)
+        for one in [each for each in models if each[2] not in (ADAPTED, MONOLINGUAL)]:
+            for name in names:
+                submit(*one, name, 0)
         while waiting:
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for each in done:
                 then = waiting.pop(each)
                 error = each.exception()
                 print(f"{len(waiting)} left; {error if error else each.result()}", flush=True)
-                if then and not error:
-                    tune(*then)
+                for more in then if not error else ():
+                    submit(*more)
 
 
 def trials(out: Path, langs: list[str], *, quick: bool, expect: bool) -> None:
@@ -161,6 +162,7 @@ if __name__ == "__main__":
     quick = "quick" in rest
     chosen = [lang for lang in CASES if lang in rest] or list(CASES)
     if what == "run":
-        run(Path(place), int(rest[0]), chosen, quick=quick)
+        names = [name for name in ("pos", "parsing") if name in rest] or ["pos", "parsing"]
+        run(Path(place), int(rest[0]), chosen, names, quick=quick)
     else:
         trials(Path(place), chosen, quick=quick, expect=what == "expect")

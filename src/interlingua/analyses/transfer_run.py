@@ -58,6 +58,11 @@ class Attempt:
     loading: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def all_seeds(self) -> range:
+        """The first, and those after it."""
+        return range(self.tuning.seed, self.tuning.seed + self.seeds)
+
+    @property
     def settings(self) -> tuple[Mapping[str, Any], ...]:
         """What is changed in `tuning`, one after the other."""
         return self.grid.settings if self.grid else ({},)
@@ -88,7 +93,7 @@ class TransferRun:
         """The whole model in every setting, then with blocks drawn anew, then what stands beside it."""
         for setting in self.how.settings:
             self.tuned(setting=setting)
-        best = self._best()
+        best = self.best()
         for group in groups:
             self.tuned(blocks_named(group), group, best)
         if self.how.baseline:
@@ -98,13 +103,13 @@ class TransferRun:
 
     def whole(self) -> Path:
         """Where the tuned model of the best setting and the first seed is."""
-        return self._place("", self._best(), self.how.tuning.seed)
+        return self._place("", self.best(), self.how.tuning.seed)
 
     def opened(self) -> Tuned:
         """That model."""
         return open_tuned(self.whole(), device=str(self.how.loading.get("device", "")))
 
-    def _best(self) -> Mapping[str, Any]:
+    def best(self) -> Mapping[str, Any]:
         """The setting whose mean development score over seeds is highest."""
         mine = [row for row in self.rows if row["init"] == WHOLE]
         scores = {
@@ -114,11 +119,15 @@ class TransferRun:
         return max(self.how.settings, key=lambda setting: scores[named(setting)])
 
     def tuned(
-        self, name: str = WHOLE, group: tuple[int, ...] = (), setting: Mapping[str, Any] = MappingProxyType({})
+        self,
+        name: str = WHOLE,
+        group: tuple[int, ...] = (),
+        setting: Mapping[str, Any] = MappingProxyType({}),
+        seeds: Sequence[int] = (),
     ) -> list[dict[str, Array]]:
-        """Tuned with every seed: what scores are made of, by language."""
+        """Tuned with every seed, or those that are named: what scores are made of, by language."""
         made = []
-        for seed in range(self.how.tuning.seed, self.how.tuning.seed + self.how.seeds):
+        for seed in seeds or self.how.all_seeds:
             found = self._taken(name, setting, seed, partial(self._tuned, name, group, setting, seed))
             self.rows += found["rows"]
             made.append({k: np.array(each) for k, each in found["counts"].items()})
@@ -128,7 +137,7 @@ class TransferRun:
     @property
     def counts(self) -> dict[tuple[str, int], dict[str, Array]]:
         """What scores are made of, by blocks drawn anew, seed and language, in the best setting."""
-        best = named(self._best())
+        best = named(self.best())
         return {
             (name, seed): found
             for (name, setting, seed), found in self._found.items()

@@ -20,7 +20,7 @@ from interlingua.corpora.transliterate import scheme as scheme_named
 from interlingua.corpora.transliterate import transliterated
 from interlingua.errors import InputError
 from interlingua.extract.words import sentences
-from interlingua.models.load import Model, load_model
+from interlingua.models.load import Model, blueprint, load_model
 from interlingua.pretrain.config import SIZES, Config
 from interlingua.pretrain.log import Line
 from interlingua.pretrain.prepare import source_lines
@@ -28,6 +28,7 @@ from interlingua.pretrain.train import pretrain
 from interlingua.report.tables import ARMS, CACHE, PRETRAINED, RAW, whole
 from interlingua.report.transfer_tables import BILSTM as SCRATCH
 from interlingua.transfer.finetune import Tuning, learnt_labels, network_of
+from interlingua.transfer.grids import Grid
 from interlingua.transfer.readers import usual_rate
 from interlingua.transfer.tasks import task as task_named
 from interlingua.transfer.timing import tuning_seconds
@@ -53,14 +54,16 @@ TRIED = 3
 class Trial:
     """What is tried. `scheme`: also in another script.
 
-    `updates` and `passes`: the most updates of pretraining, and the most times that the raw text is gone over.
-    `size`: of the monolingual model. `budget`: minutes, 0 for all that it takes.
+    `rates`: of tuning, as multiples of the usual one for a network's width; every arm takes the one with the best
+    development score, by the first seed. `updates` and `passes`: the most updates of pretraining, and the most times
+    that the raw text is gone over. `size`: of the monolingual model. `budget`: minutes, 0 for all that it takes.
     """
 
     tuning: Tuning = field(default_factory=lambda: Tuning(epochs=20))
     seeds: int = 3
     arms: tuple[str, ...] = ORDER
     scheme: str = ""
+    rates: tuple[float, ...] = (1.0, 4.0)
     size: str = "micro"
     updates: int = 2_000
     passes: int = 100
@@ -151,6 +154,8 @@ class UnseenRun:
             warmup=updates // 10,
             held_out=max(1, min(400, held)),
             select=self.lang,
+            # compiling takes as long as a few thousand updates
+            compile=False,
         )
 
     def _model(self) -> Model:
@@ -193,12 +198,21 @@ class UnseenRun:
         found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
         return {**found, "model": str(place / "best")}
 
-    def tuned(self, arm: str, scheme: str) -> dict[str, tuple[list[dict[str, Any]], list[Array]]]:
-        """An arm's rows of scores, and what they are made of with every seed; by task."""
+    def tuned(
+        self, arm: str, scheme: str, seeds: Sequence[int] = ()
+    ) -> dict[str, tuple[list[dict[str, Any]], list[Array]]]:
+        """An arm's rows of scores, and what they are made of with every seed (or those named); by task."""
         made = {}
         for task in self.splits[scheme]:
             run = self._transfer(arm, scheme, task)
-            counts = run.tuned(SCRATCH) if arm == BILSTM else run.tuned()
+            if arm == BILSTM:
+                counts = run.tuned(SCRATCH, seeds=seeds)
+            else:
+                for setting in run.how.settings:
+                    run.tuned(setting=setting, seeds=run.how.all_seeds[:1])
+                best = run.best()
+                run.rows.clear()
+                counts = run.tuned(setting=best, seeds=seeds)
             rows = [{"task": task, "arm": arm, "scheme": scheme, **row} for row in run.rows]
             made[task] = rows, [each[self.lang] for each in counts]
         return made
@@ -207,13 +221,26 @@ class UnseenRun:
         """The tuning of an arm on a task."""
         name = self.pretrained(arm, scheme)["model"] if arm in (MONOLINGUAL, ADAPTED) else self.name
         train, development, test = self.splits[scheme][task]
-        how = Attempt(task=task, tuning=self.how.tuning, seeds=self.how.seeds, keep=False, loading=self._loading(arm))
+        how = Attempt(
+            task=task,
+            tuning=self.how.tuning,
+            seeds=self.how.seeds,
+            grid=None if arm == BILSTM else self._grid(name, arm),
+            keep=False,
+            loading=self._loading(arm),
+        )
         place = self.folder / ARMS / _named(arm, scheme) / task
 
         def stage(what: str) -> AbstractContextManager[Callable[[int, int], None]]:
             return self.stage(f"{_said(arm, scheme)}, {task}: {what}")
 
         return TransferRun(name, ([train], [development], [test]), place, how, stage)
+
+    def _grid(self, name: str, arm: str) -> Grid:
+        """The rates that are tried; one that was asked for is the only one."""
+        width = blueprint(name, stack=str(self._loading(arm).get("stack", ""))).layers.width
+        some = (self.how.tuning.rate,) if self.how.tuning.rate else tuple(usual_rate(width) * m for m in self.how.rates)
+        return Grid(tuple({"rate": float(f"{rate:.2g}")} for rate in some))
 
     def usual(self, scheme: str = "") -> Iterator[dict[str, Any]]:
         """What the most frequent tag of each word, and the commonest of all, would give; of tasks with tags."""
@@ -252,17 +279,18 @@ class UnseenRun:
         return ""
 
     def _done(self, arm: str, scheme: str) -> bool:
-        seeds = range(self.how.tuning.seed, self.how.tuning.seed + self.how.seeds)
         name = SCRATCH if arm == BILSTM else "whole"
         places = [self.folder / ARMS / _named(arm, scheme) / task / CACHE for task in self.splits[scheme]]
-        return all((place / f"{name}.{seed}.json").exists() for place in places for seed in seeds)
+        last = self.how.tuning.seed + self.how.seeds - 1
+        return all(any(place.glob(f"{name}*.{last}.json")) for place in places)
 
     def _expected(self, arm: str, scheme: str) -> float:
         """Seconds, by a few updates of everything."""
         with self.stage(f"{_said(arm, scheme)}: how long it takes"), TemporaryDirectory(dir=self.folder) as place:
             seconds, name = self._tried(arm, scheme, Path(place) / "trial")
             for task, split in self.splits[scheme].items():
-                seconds += self.how.seeds * self._tuning(arm, name, task, split)
+                more = 0 if arm == BILSTM or self.how.tuning.rate else len(self.how.rates) - 1
+                seconds += (self.how.seeds + more) * self._tuning(arm, name, task, split)
         return seconds
 
     def _tuning(self, arm: str, name: str, task: str, split: Split) -> float:
@@ -283,7 +311,7 @@ class UnseenRun:
             return 0.0, str(self.pretrained(arm, scheme)["model"])
         config = self.config(arm, scheme)
         few = min(TRIED, config.updates)
-        run = pretrain(config.model_copy(update={"compile": False}), place, device=self._place, stop_at=few)
+        run = pretrain(config, place, device=self._place, stop_at=few)
         return config.updates / max(run.updates_per_second, 1e-6), str(run.model)
 
 

@@ -17,10 +17,12 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+import transformers
 from torch import Tensor
 
 from interlingua.errors import InputError
 from interlingua.models.export import to_stock
+from interlingua.models.weights import quiet
 from interlingua.pretrain.config import Config
 from interlingua.pretrain.evaluate import Score, evaluate
 from interlingua.pretrain.log import Line, Log, Progress
@@ -279,7 +281,8 @@ class Training:
         partial = folder.with_name(folder.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
         network = to_stock(self.network) if self.config.stock else self.network
-        network.save_pretrained(partial)
+        with quiet(transformers):
+            network.save_pretrained(partial)
         self.prepared.reading.save(partial, self.config.length)
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 EXPECTATION, PLAN = "expectation.json", "plan.json"
 COLUMNS = (
-    "task", "arm", "scheme", "seed", "language", "set", "metric", "value", "low", "high", "sentences", "unknown",
-    "lost", "new", "development", "epoch",
+    "task", "arm", "scheme", "setting", "seed", "language", "set", "metric", "value", "low", "high", "sentences",
+    "unknown", "lost", "new", "development", "epoch",
 )  # fmt: skip
 # What stands beside scores, a file each.
 BESIDE: dict[str, tuple[str, ...]] = {
@@ -103,6 +103,7 @@ class UnseenTables:
             "scheme": config["scheme"] or "no",
             **tuning,
             **{key: config[key] for key in ("size", "updates", "passes")},
+            "rates": "+".join(map(str, config["rates"])),
             "seeds": f"{config['tuning']['seed']}+{config['seeds']}",
             "version": __version__,
         }

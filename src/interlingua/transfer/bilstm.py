@@ -105,10 +105,11 @@ class BiLstm(Reader):
 
     def save(self, folder: Path) -> None:
         """Weights, and the words and letters they are of."""
-        from safetensors.torch import save_model
+        from safetensors.torch import save_file
 
         folder.mkdir(parents=True, exist_ok=True)
-        save_model(self, str(folder / WEIGHTS))
+        # on a GPU the weights of an LSTM lie in one piece of memory, of which a file takes none
+        save_file({name: each.contiguous().clone() for name, each in self.state_dict().items()}, folder / WEIGHTS)
         facts = {"words": self.known, "letters": self.letters, "width": self.width}
         (folder / NAMES).write_text(json.dumps(facts, ensure_ascii=False) + "\n", encoding="utf-8")
 
