@@ -26,7 +26,7 @@ from interlingua.pretrain.mixture import generator
 from interlingua.pretrain.objectives import Masked
 from interlingua.pretrain.subwords import SPECIAL
 from interlingua.pretrain.train import pretrain
-from interlingua.pretrain.update import Batch, Updater, rate_at
+from interlingua.pretrain.update import Batch, Updater, rate_at, summed_loss
 
 LANGS = ("en", "fr")
 CPU = torch.device("cpu")
@@ -570,3 +570,34 @@ def test_the_command_line(here, texts, tmp_path):
     )
     assert here("pretrain", "default", *given, "--out", tmp_path / "run", "--stop-at", "9").stdout.startswith(" ")
     assert "unknown preset, and no file 'defautl': did you mean default" in here("pretrain", "defautl").stderr
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "xlm-roberta"])
+def test_a_stock_head_is_asked_about_masked_places_only(name):
+    """Most of the work is in the head; what comes out is what the whole network gives there."""
+    torch.manual_seed(0)
+    made = transformers.AutoConfig.for_model(name, **tiny.SMALL, vocab_size=50)
+    network = transformers.AutoModelForMaskedLM.from_config(made).eval()
+    ids, places = torch.randint(5, 50, (3, 10)), torch.tensor([1, 5, 22])
+    targets = torch.tensor([7, 8, 9])
+    with torch.no_grad():
+        found = summed_loss(network, ids, places, targets, None, None)
+        whole = network(input_ids=ids).logits.flatten(0, 1)[places]
+    assert float(found) == pytest.approx(
+        float(torch.nn.functional.cross_entropy(whole, targets, reduction="sum")), rel=1e-6
+    )
+
+
+def test_a_joint_vocabulary_reads_a_language_that_is_new(texts, tmp_path):
+    first = pretrain(settings(texts), tmp_path / "first", device="cpu")
+    german = tmp_path / "de.txt"
+    german.write_text("\n".join(il.parallel("everyday", "de")["de"]) + "\n", encoding="utf-8")
+    second = pretrain(settings({"de": [str(german)]}, init=str(first.model)), tmp_path / "second", device="cpu")
+    assert [score.language for score in second.scores] == ["de"]
+    apart = pretrain(settings(texts, tokens={"kind": "separate"}), tmp_path / "apart", device="cpu")
+    with pytest.raises(InterlinguaError, match="there is text of de"):
+        pretrain(
+            settings({"de": [str(german)]}, init=str(apart.model), tokens={"kind": "separate"}),
+            tmp_path / "no",
+            device="cpu",
+        )

@@ -45,9 +45,13 @@ def _advice(tables: UnseenTables) -> Iterator[tuple[str, str]]:
         where = f" ({r.best_scheme})" if r.best_scheme else ""
         yield (
             f"{tables.language}, {r.task}: {r.found_advice}",
-            f"{NAMES[r.best_arm].capitalize()}{where}: {best.value:.1%} {tables.metric(r.task)}, the best, or no worse "
+            f"{_capital(NAMES[r.best_arm])}{where}: {best.value:.1%} {tables.metric(r.task)}, the best, or no worse "
             f"than the best beyond chance and less work. Others: {others}.",
         )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _kinds(tables: UnseenTables) -> Iterator[tuple[str, str]]:
@@ -164,7 +168,7 @@ def scores(tables: UnseenTables) -> Figure:
                     for seed in seeds
                 ]  # fmt: skip
     scripts = [OWN, *([tables.config["scheme"]] if tables.config["scheme"] else [])]
-    y = alt.Y("arm:N", sort=list(NAMES.values()), title=None)
+    y = alt.Y("arm:N", sort=list(NAMES.values()), title=None, axis=alt.Axis(labelLimit=260))
     colour = alt.Color("script:N", sort=scripts, title=None, legend=alt.Legend() if len(scripts) > 1 else None)
     base = alt.Chart().encode(y)
     shifted = base.encode(alt.YOffset("script:N", sort=scripts)) if len(scripts) > 1 else base
@@ -227,7 +231,9 @@ def reading(tables: UnseenTables) -> Figure:
         alt.Y("language:N", sort=order, title=None),
         color=alt.Color("what:N", sort=["the language", "transliterated", "seen"], title=None),
     ).properties(width=170, height=alt.Step(17))  # fmt: skip
-    panels = chart.facet(alt.Column("measure:N", sort=None, title=None)).resolve_scale(x="independent")
+    panels = chart.facet(
+        alt.Column("measure:N", sort=["sub-words a word", "unknown, %", "single letters, %"], title=None)
+    ).resolve_scale(x="independent")
     said = [f"Seen languages: {tables.config['beside'][0]}, the nearest first."]
     return themed(panels.properties(title={"text": "How the tokenizer reads it", "subtitle": said}))
 

@@ -15,6 +15,8 @@ from interlingua.report.tables import CONFIG, SCORES, harmless, pandas, whole
 if TYPE_CHECKING:
     import pandas as pd
 
+# Columns that are empty where a language is in its own script.
+SCHEMES = ("scheme", "against_scheme", "best_scheme")
 EXPECTATION, PLAN = "expectation.json", "plan.json"
 COLUMNS = (
     "task", "arm", "scheme", "setting", "seed", "language", "set", "metric", "value", "low", "high", "sentences",
@@ -128,9 +130,9 @@ def read_unseen(folder: Path) -> UnseenTables:
         config, expectation, plan = (
             json.loads((folder / name).read_text(encoding="utf-8")) for name in (CONFIG, EXPECTATION, PLAN)
         )
-        frames = {name: pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""]) for name in BESIDE}
+        frames = {name: pd.read_csv(folder / f"{name}.csv", dtype=dict.fromkeys(SCHEMES, str)) for name in BESIDE}
         for frame in frames.values():
-            for column in {"scheme", "against_scheme", "best_scheme"} & set(frame.columns):
+            for column in set(SCHEMES) & set(frame.columns):
                 frame[column] = frame[column].fillna("")
         return UnseenTables(
             pd.read_parquet(folder / f"{SCORES}.parquet"), **frames, expectation=expectation, plan=plan, config=config
