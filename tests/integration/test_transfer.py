@@ -25,6 +25,7 @@ from interlingua.models.layers import blocks_of
 from interlingua.report.transferred import told
 from interlingua.transfer.ablate import chosen, reinitialise
 from interlingua.transfer.bilstm import BiLstm
+from interlingua.transfer.encode import encode_words
 from interlingua.transfer.evaluate import evaluate
 from interlingua.transfer.finetune import (
     FACTS,
@@ -264,12 +265,17 @@ def test_what_does_not_fit_is_said(model, tmp_path):
         tune(model, task("pos"), [data[:0]], [data], tmp_path)
 
 
-def test_words_behind_the_limit_count(model, tmp_path):
-    """A sentence longer than the model takes is cut, and what is behind counts as asked and is reported."""
+def test_a_sentence_longer_than_the_model_takes_is_read_in_windows(model):
+    """No word is lost; one that is cut, as behind a map, counts as asked and is reported."""
     data = il.tagged("everyday-trees", "en")[:2]
     long = type(data)(**{**vars(data), "words": (data.words[0] * 200,), "tags": (data.tags[0] * 200,), "ids": ("1",)})
     network = network_of(model, task("pos"), task("pos").labels(task("pos").gold(long)))
     part = Part.of(network, long)
+    assert part.encoded.tokens.lengths.max() > model.limit
+    assert part.encoded.words_lost == 0
+    (answer,) = network.answers(part.encoded)
+    assert len(answer) == len(long.words[0])
+    part = Part(encode_words(model, long, cut=True), part.gold)
     assert part.encoded.tokens.lengths.max() <= model.limit
     assert part.encoded.words_lost > 100
     (answer,) = network.answers(part.encoded)

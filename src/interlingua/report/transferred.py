@@ -137,7 +137,7 @@ def _careful(tables: TransferTables) -> Iterator[tuple[str, str]]:
             yield f"Be careful with {r.language}", f"Training never showed {r.new}, which it has."
     lost = ", ".join(f"{r.language} {int(r.lost):,}" for r in first.itertuples() if r.lost)
     if lost:
-        text = "They were dropped by the tokenizer, or are behind the model's limit, and are asked about all the same."
+        text = "They were dropped by the tokenizer, or cut off, and are asked about all the same."
         yield f"Words without a token of their own: {lost}", text
 
 

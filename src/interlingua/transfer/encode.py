@@ -2,8 +2,8 @@
 
 A word is read off at its first token, as in all the papers; words that are written together (`do` and `n't`, `de` and
 `le` in `du`) at the first, the second and so on, as far as there are tokens. A word without one (its characters were
-dropped by the tokenizer, or it lies behind the model's limit) is read off at the sentence's first token and is never
-trained on, so that it counts in every score, as an error as a rule, and is not silently left out.
+dropped by the tokenizer, or it lies behind a limit at which sentences are cut) is read off at the sentence's first
+token and is never trained on, so that it counts in every score, as an error as a rule, and is not silently left out.
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ def stacked(rows: Sequence[torch.Tensor], name: str) -> torch.Tensor:
     return torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True, padding_value=FILLING.get(name, 0))
 
 
-def encode_words(model: Model, record: Record) -> Encoded:
-    """Words in their sentences; what is longer than the model takes is cut."""
+def encode_words(model: Model, record: Record, *, cut: bool = False) -> Encoded:
+    """Words in their sentences; what is longer than the model takes is read in windows, unless it is to be `cut`."""
     ((language, rows),) = sentences(record).items()
     own = model.of(language)
-    tokens, members = tokenise_words(own, language, rows, truncate=True)
+    tokens, members = tokenise_words(own, language, rows, truncate=cut)
     firsts = tuple(np.zeros(len(row.words), np.int64) for row in rows)
     lost = tuple(np.ones(len(row.words), bool) for row in rows)
     ends = np.flatnonzero(np.diff(members.word, append=-1) | np.diff(members.sentence, append=-1))

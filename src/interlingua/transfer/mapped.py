@@ -50,7 +50,7 @@ class MappedReader(Reader):
 
     def words(self, record: Record) -> Encoded:
         """As the model below reads them."""
-        return encode_words(self.below.model, record)
+        return encode_words(self.below.model, record, cut=True)
 
     def texts(self, language: Language, texts: Sequence[Sequence[str]]) -> Encoded:
         """As the model below reads them."""

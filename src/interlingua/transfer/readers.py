@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from interlingua.extract.words import Record
 from interlingua.languages import Language
 from interlingua.models import Model, load_model
 from interlingua.transfer.encode import Encoded, encode_texts, encode_words
+from interlingua.transfer.windows import read_long
 
 
 def usual_rate(width: int) -> float:
@@ -82,10 +84,24 @@ class ModelReader(Reader):
         return encode_texts(self.model, language, texts)
 
     def forward(self, batch: dict[str, Tensor], language: str = "") -> Tensor:
-        """The last hidden state."""
+        """The last hidden state; of sentences longer than the model takes, window by window."""
         spoken = {"language": language} if language else {}
-        found: Tensor = self.network(**batch, **spoken).last_hidden_state
-        return found
+
+        def read(part: dict[str, Tensor]) -> Tensor:
+            found: Tensor = self.network(**part, **spoken).last_hidden_state
+            return found
+
+        limit = self.model.limit
+        if limit is None or batch["input_ids"].shape[1] <= limit:
+            return read(batch)
+        return read_long(read, batch, limit, self.around, self.pad or 0)
+
+    @cached_property
+    def around(self) -> tuple[int, int]:
+        """Special tokens before and behind a sentence."""
+        found = self.model.tokenizer("a", return_special_tokens_mask=True, verbose=False)["special_tokens_mask"]
+        inside = [i for i, special in enumerate(found) if not special]
+        return (inside[0], len(found) - 1 - inside[-1]) if inside else (0, 0)
 
     def spoken(self, language: Language) -> str:
         """The language, where the network has parts for each."""
