@@ -17,6 +17,8 @@ from interlingua.transfer.task import Array, Task
 
 BILSTM, MONOLINGUAL, MULTILINGUAL, ADAPTED = "bilstm", "monolingual", "multilingual", "adapted"
 EASY, INTERMEDIATE, HARD = "easy", "intermediate", "hard"
+# What is not easy, where adaptation was not tried.
+NOT_EASY = "not easy"
 # Rule -> the arms that a multilingual model has to beat.
 RULES: Mapping[str, tuple[str, ...]] = {"muller": (BILSTM,), "strict": (BILSTM, MONOLINGUAL)}
 BETTER, TIE, WORSE = "better", "a tie", "worse"
@@ -63,7 +65,7 @@ def compared(task: Task[Any, Any], counts: Mapping[str, Sequence[Array]], arm: s
 def judged(task: Task[Any, Any], counts: Mapping[str, Sequence[Array]], rule: str = "muller") -> Verdict:
     """Easy if the model is better as it is than all that the rule names, intermediate if it is once adapted, else hard.
 
-    A tie is not better. Without an adapted arm a language that is not easy is hard, as far as was tried.
+    A tie is not better. Without an adapted arm a language that is not easy is just that.
     """
     if rule not in RULES:
         raise UnknownNameError("rule", rule, RULES)
@@ -79,4 +81,4 @@ def judged(task: Task[Any, Any], counts: Mapping[str, Sequence[Array]], rule: st
         if all(each.outcome == BETTER for each in found):
             return Verdict(rule, kind, tie, tuple(made))
         tie = tie or all(each.outcome != WORSE for each in found)
-    return Verdict(rule, HARD, tie, tuple(made))
+    return Verdict(rule, HARD if ADAPTED in counts else NOT_EASY, tie, tuple(made))
