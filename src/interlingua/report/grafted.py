@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from interlingua.errors import FormatError, InputError
 from interlingua.report.framed import Framed, table_of
 from interlingua.report.rows import printable
-from interlingua.report.tables import CONFIG, SCORES, harmless, pandas, whole
+from interlingua.report.tables import CONFIG, SCORES, pandas, write_scores
 from interlingua.report.theme import Figure, Rows, alt, themed
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ class GraftTables:
 
 def write_graft(tables: GraftTables, folder: Path) -> None:
     """Into a folder."""
-    whole(folder / f"{SCORES}.csv", harmless(tables.scores).to_csv(index=False).encode())
-    whole(folder / f"{SCORES}.parquet", tables.scores.to_parquet(index=False))
+    write_scores(folder, tables.scores)
 
 
 def read_graft(folder: Path) -> GraftTables:

@@ -100,6 +100,14 @@ def whole(path: Path, content: bytes) -> None:
     partial.replace(path)
 
 
+def write_scores(folder: Path, scores: pd.DataFrame, **beside: pd.DataFrame) -> None:
+    """Scores and what stands beside them, a file each; the scores last, for they say that the rest is there."""
+    for name, frame in beside.items():
+        whole(folder / f"{name}.csv", harmless(frame).to_csv(index=False).encode())
+    whole(folder / f"{SCORES}.csv", harmless(scores).to_csv(index=False).encode())
+    whole(folder / f"{SCORES}.parquet", scores.to_parquet(index=False))
+
+
 def harmless(frame: pd.DataFrame) -> pd.DataFrame:
     """Text that starts like a formula gets a quote before it, so that no spreadsheet runs it."""
     text = frame.select_dtypes(exclude="number").columns

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlingua import __version__
 from interlingua.errors import FormatError, InputError
-from interlingua.report.tables import CONFIG, SCORES, harmless, pandas, whole
+from interlingua.report.tables import CONFIG, SCORES, pandas, write_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,13 +114,9 @@ class TransferTables:
 
 
 def write_transfer(tables: TransferTables, folder: Path) -> None:
-    """Into a folder, each file whole or not at all; the scores last, for they say that the rest is there."""
-    for name in BESIDE:
-        frame: pd.DataFrame = getattr(tables, name)
-        if len(frame):
-            whole(folder / f"{name}.csv", harmless(frame).to_csv(index=False).encode())
-    whole(folder / f"{SCORES}.csv", harmless(tables.scores).to_csv(index=False).encode())
-    whole(folder / f"{SCORES}.parquet", tables.scores.to_parquet(index=False))
+    """Into a folder, each file whole or not at all; tables that hold nothing have none."""
+    frames = {name: getattr(tables, name) for name in BESIDE}
+    write_scores(folder, tables.scores, **{name: frame for name, frame in frames.items() if len(frame)})
 
 
 def read_transfer(folder: Path) -> TransferTables:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlingua import __version__
 from interlingua.errors import FormatError, InputError
-from interlingua.report.tables import CONFIG, SCORES, harmless, pandas, whole
+from interlingua.report.tables import CONFIG, SCORES, pandas, write_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,12 +113,8 @@ class UnseenTables:
 
 
 def write_unseen(tables: UnseenTables, folder: Path) -> None:
-    """Into a folder, each file whole or not at all; the scores last, for they say that the rest is there."""
-    for name in BESIDE:
-        frame: pd.DataFrame = getattr(tables, name)
-        whole(folder / f"{name}.csv", harmless(frame).to_csv(index=False).encode())
-    whole(folder / f"{SCORES}.csv", harmless(tables.scores).to_csv(index=False).encode())
-    whole(folder / f"{SCORES}.parquet", tables.scores.to_parquet(index=False))
+    """Into a folder, each file whole or not at all."""
+    write_scores(folder, tables.scores, **{name: getattr(tables, name) for name in BESIDE})
 
 
 def read_unseen(folder: Path) -> UnseenTables:
