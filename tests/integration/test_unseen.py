@@ -14,9 +14,6 @@ from interlingua.analyses.unseen_run import UnseenRun
 from interlingua.cli.main import app
 from interlingua.cli.unseen import split_of
 from interlingua.errors import InputError, UnknownNameError
-from interlingua.models.load import load_model
-from interlingua.pretrain.prepare import prepare
-from interlingua.pretrain.reading import Borrowed
 from interlingua.report.unseen import told
 from interlingua.report.unseen_tables import read_unseen
 from interlingua.transfer.bilstm import BiLstm, open_bilstm
@@ -155,26 +152,50 @@ def test_a_budget_leaves_out_what_does_not_fit(model, tmp_path):
     assert all("too few to learn a language from" in step.left_out for step in plan[2:])
     tables = unseen(model, records(), beside, tmp_path / "ru", small(), raw=())
     assert "Not everything was run" in dict(told(tables))
-    assert "No raw text was given" in dict(told(tables))
     assert len(tables.pretrained) == 0
 
 
 def test_sentences_that_are_judged_by_are_not_pretrained_on(model, tmp_path):
+    """Nor are they where spaces, hyphens and marks stand elsewhere, or inside a paragraph."""
     split = records()["ner"]
-    text = [" ".join(row) for row in split[2].words]
-    own = list(il.parallel("everyday", "ru")["ru"])
+    judged = [" ".join(row) for record in split[1:] for row in record.words]
+    own = [line for line in il.parallel("everyday", "ru")["ru"] if line not in judged]
+    told = [each for each in judged if sum(c.isalnum() for c in each) >= 20]
+    assert len(told) > 5
+    hidden = [told[0].replace(" ", ""), f"Слово. {told[1].upper()} И ещё.", told[2].replace(" ", " - "), *judged]
     raw = tmp_path / "raw.txt"
-    raw.write_text("".join(f"{line}\n" for line in [*own, *text]), encoding="utf-8")
-    (tmp_path / "cache").mkdir()
-    run = UnseenRun(model, {"ner": split}, [str(raw)], tmp_path, small(), None)
-    config = run.config("adapted", "").resolved()
-    said = []
-    prepare(config, tmp_path / "run", Borrowed(load_model(model).tokenizer), said.append)
-    (line,) = [each for each in said if "left out" in each]
-    judged = {*text, *(" ".join(row) for row in split[1].words)}
-    assert int(line.split(", ")[1].split()[0]) >= len({*text} & judged)
-    assert config.updates == 2
-    assert config.select == "ru"
+    raw.write_text("".join(f"{line}\n" for line in [*own, *hidden]), encoding="utf-8")
+    run = UnseenRun(model, {"ner": split}, [str(raw)], tmp_path, small(scheme="cyrillic-latin"), None)
+    assert run.text("").read_text(encoding="utf-8").splitlines() == [" ".join(line.split()) for line in own]
+    assert len(run.text("cyrillic-latin").read_text(encoding="utf-8").splitlines()) == len(own)
+    assert run.config("adapted", "").select == "ru"
+
+
+def test_another_run_is_not_taken_for_this_one(model, tmp_path):
+    """Also where no language model was made: rows, epochs, model, language."""
+    beside, out = il.parallel("everyday", "en", "fr"), tmp_path / "ru"
+    how = small(arms=("bilstm", "multilingual"))
+    unseen(model, records(), beside, out, how)
+    for other in (small(arms=how.arms, tuning=Tuning(epochs=2, batch=8)), small(arms=how.arms, passes=7)):
+        with pytest.raises(InputError, match="holds another run"):
+            unseen(model, records(), beside, out, other)
+    with pytest.raises(InputError, match="holds another run"):
+        unseen(model, records(16), beside, out, how)
+    french = {"ner": split_of(task("ner"), "everyday-ner", "", "fr", 24)}
+    with pytest.raises(InputError, match="holds another run"):
+        unseen(model, french, beside, out, how)
+    again = unseen(model, french, il.parallel("everyday", "en", "de"), out, how, force=True)
+    assert again.language == "fr"
+
+
+def test_nothing_to_run_is_told(model, tmp_path):
+    beside = il.parallel("everyday", "en", "fr")
+    with pytest.raises(InputError, match="no arm to run"):
+        unseen(model, records(), beside, tmp_path / "none", small(arms=()))
+    with pytest.raises(InputError, match="no arm to run: bilstm: it would take"):
+        unseen(model, records(), beside, tmp_path / "budget", small(arms=("bilstm",), budget=1e-9))
+    with pytest.raises(InputError, match="georgian-latin changes 0% of the words"):
+        unseen(model, records(), beside, tmp_path / "script", small(scheme="georgian-latin"))
 
 
 def test_what_is_advised_is_the_least_work_among_the_best():
@@ -189,6 +210,7 @@ def test_what_is_advised_is_the_least_work_among_the_best():
     assert advised(pos, {**arms, ("multilingual", "latin"): arms["adapted", ""]}) == ("multilingual", "latin")
     assert advised(pos, {**arms, ("monolingual", ""): arm(0.97)}) == ("monolingual", "")
     assert advised(pos, {("bilstm", ""): arm(0.9), ("multilingual", ""): arm(0.7)}) == ("bilstm", "")
+    assert advised(pos, {("adapted", ""): arms["adapted", ""], ("bilstm", ""): arms["adapted", ""]}) == ("bilstm", "")
 
 
 @pytest.mark.parametrize(
@@ -198,7 +220,7 @@ def test_what_is_advised_is_the_least_work_among_the_best():
         (["--translit", "latinn"], "latin"),
         (["--size", "huge"], "huge"),
         (["--device", "tpu"], "neither cpu nor cuda"),
-        (["--task", "nli"], "not labelled sentences"),
+        (["--task", "nli"], "nli is not about words"),
         (["--eval", "everyday-ner:train", "--rows", "0"], "tuned on and judged by"),
         (["--raw", "nothere.txt"], "nothere"),
         (["--seen", "xx-nothere"], "xx"),

@@ -32,6 +32,7 @@ UNCOVERED, SOME = 0.15, 0.03
 SCRIPT = 0.001
 # Sub-words a word over those of the nearest seen language, above which words are spelt and not read.
 FINELY = 1.5
+UNSPACED = ("Cjk", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
 # Sentences of each language that are looked at, and neighbours of each.
 ROWS, NEIGHBOURS = 200, 10
 # Sentences that are looked at to see how they are cut, and rows of parallel text that are to find each other.
@@ -130,8 +131,11 @@ def diagnose(
 
 def expected(found: Diagnosis) -> Expectation:
     """What a diagnosis makes one expect, by fixed thresholds."""
-    own, near = found.own, found.nearest[0][0]
-    usual = next(each.fertility for each in found.seen if each.language == near)
+    own = found.own
+    # a word of a script without spaces is a character or two: nothing to set a language with words beside
+    fertility = {each.language: each.fertility for each in found.seen if each.script not in UNSPACED}
+    near = next((lang for lang, _ in found.nearest if lang in fertility), found.nearest[0][0])
+    usual = fertility.get(near, own.fertility)
     reasons = []
     no_script = own.vocabulary < SCRIPT
     if no_script:
@@ -209,5 +213,5 @@ def _pieces(model: Model, text: str) -> str:
     tokenizer: Any = model.tokenizer
     tokens = tokenizer.convert_ids_to_tokens(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
     unknown = tokenizer.unk_token
-    shown = ("?" if token == unknown else tokenizer.convert_tokens_to_string([token]).strip() for token in tokens)
+    shown = ("?" if token == unknown else tokenizer.convert_tokens_to_string([token]).strip(" Ġ▁") for token in tokens)
     return " · ".join(piece for piece in shown if piece)

@@ -32,13 +32,18 @@ from interlingua.models import Model, PerLanguage, load_model
 from interlingua.models.load import shown
 from interlingua.report.tables import (
     ABOVE,
+    ARMS,
     CACHE,
     COLUMNS,
     CONFIG,
+    EXPECTATION,
     MAPS,
+    PRETRAINED,
+    RAW,
     REPRESENTATIONS,
     RESULTS,
     SCHEMA,
+    SCORES,
     TUNED,
     Tables,
     config_of,
@@ -310,13 +315,15 @@ def same_run(folder: Path, config: dict[str, Any], *, force: bool, may_differ: S
     elif path.exists():
         before = config_of(folder)
         other = [key for key in unlike(before, config) if key not in may_differ]
-        numbers = (folder / f"{RESULTS}.parquet").exists() or any((folder / CACHE).glob("*.json"))
+        kept = (f"{RESULTS}.parquet", f"{SCORES}.parquet", ARMS, PRETRAINED)
+        numbers = any((folder / name).exists() for name in kept) or any((folder / CACHE).glob("*.json"))
         if other and numbers:
             shown = "; ".join(_unlike(k, before.get(k), config[k]) for k in other[:3])
             raise InputError(f"{folder} holds another run ({shown}): choose another folder, or --force to replace it")
-        for name in (TUNED, ABOVE, MAPS) if other else ():
+        for name in (TUNED, ABOVE, MAPS, RAW, EXPECTATION) if other else ():
             # Begun for something else, and not to be gone on with.
             shutil.rmtree(folder / name, ignore_errors=True)
+            (folder / name).unlink(missing_ok=True)
         if set(other) & {
             "models",
             "corpus",

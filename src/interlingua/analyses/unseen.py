@@ -35,10 +35,11 @@ from interlingua.analyses.transfer_run import check_apart
 from interlingua.analyses.unseen_run import ORDER, Split, Stage, Step, Trial, UnseenRun
 from interlingua.corpora.transliterate import scheme as scheme_named
 from interlingua.errors import InputError, UnknownNameError
+from interlingua.extract.words import sentences
 from interlingua.folders import claimed
 from interlingua.models.load import Model, load_model
-from interlingua.report.tables import whole
-from interlingua.report.unseen_tables import EXPECTATION, PLAN, UnseenTables, write_unseen
+from interlingua.report.tables import EXPECTATION, PLAN, whole
+from interlingua.report.unseen_tables import UnseenTables, write_unseen
 from interlingua.transfer.task import HeadTask, Task
 from interlingua.transfer.tasks import task as task_named
 from interlingua.transfer.verdicts import (
@@ -59,14 +60,16 @@ __all__ = ["Trial", "foreseen", "unseen"]
 
 Array = np.ndarray[Any, Any]
 Counts = Mapping[tuple[str, str], Sequence[Array]]
+# A scheme that changes fewer words than this is for another script.
+LEAST_CHANGED = 0.2
 # What may be asked for later, of a trial that was run: nothing that was found depends on it.
 LATER = ("seeds", "arms", "budget", "scheme", "parallel")
 # Arms from the least work to the most, and what they stand for: in the language's own script, and in another.
 ADVICE: dict[str, tuple[str, str]] = {
     MULTILINGUAL: (DIRECTLY, TRANSLITERATE),
+    BILSTM: (f"{SCRATCH}, without pretraining", f"transliterate and {SCRATCH}, without pretraining"),
     ADAPTED: (ADAPT, BOTH),
     MONOLINGUAL: (SCRATCH, f"transliterate and {SCRATCH}"),
-    BILSTM: (f"{SCRATCH}, without pretraining", f"transliterate and {SCRATCH}, without pretraining"),
 }
 
 
@@ -100,6 +103,9 @@ def unseen(
         plan = run.plan()
         whole(folder / PLAN, json.dumps([asdict(step) for step in plan], indent=2).encode())
         tell(hoped, plan)
+        if all(step.left_out for step in plan):
+            why = f": {plan[0].arm}: {plan[0].left_out}" if plan else ""
+            raise InputError(f"there is no arm to run{why}")
         rows, counts, pretrained = _run(run, plan)
         tables = UnseenTables.of(
             config,
@@ -144,13 +150,29 @@ def _check(splits: Mapping[str, Split], how: Trial) -> None:
         raise InputError("seeds, updates and passes are 1 or more, and a budget is not below 0 minutes")
     langs = set()
     for name, (train, development, test) in splits.items():
-        task = task_named(name)
-        if not isinstance(task, HeadTask) or not task.words:
-            raise InputError(f"{name} is not about words, which a BiLSTM reads: choose from pos, parsing and ner")
+        task = about_words(name)
         check_apart([train], [test, development])
         langs |= {task.language(record) for record in (train, development, test)}
     if len(langs) > 1:
         raise InputError(f"there are sentences of {', '.join(sorted(langs))}: one language is looked at")
+    train = next(iter(splits.values()))[0]
+    if how.scheme and (changed := _changed(train, how.scheme)) < LEAST_CHANGED:
+        raise InputError(f"{how.scheme} changes {changed:.0%} of the words of {train.name}: it is in another script")
+
+
+def about_words(name: str) -> Task[Any, Any]:
+    """A task that every arm can learn; an error where there is none for a BiLSTM."""
+    task = task_named(name)
+    if not isinstance(task, HeadTask) or not task.words:
+        raise InputError(f"{name} is not about words, which a BiLSTM reads: choose from pos, parsing and ner")
+    return task
+
+
+def _changed(record: Any, scheme: str) -> float:
+    """The share of words that are written otherwise in another script."""
+    words = [word for rows in sentences(record[:200]).values() for row in rows for word in row.words]
+    turn = scheme_named(scheme)
+    return sum(turn(word) != word for word in words) / max(len(words), 1)
 
 
 def _config(

@@ -23,7 +23,7 @@ from interlingua.extract.words import sentences
 from interlingua.models.load import Model, blueprint, load_model
 from interlingua.pretrain.config import SIZES, Config
 from interlingua.pretrain.log import Line
-from interlingua.pretrain.prepare import source_lines
+from interlingua.pretrain.prepare import Never, source_lines
 from interlingua.pretrain.train import pretrain
 from interlingua.report.tables import ARMS, CACHE, PRETRAINED, RAW, whole
 from interlingua.report.transfer_tables import BILSTM as SCRATCH
@@ -99,32 +99,28 @@ class UnseenRun:
         self.raw = tuple(raw)
 
     def text(self, scheme: str) -> Path:
-        """The raw text in a script, one file; where none was given, that of what is tuned on."""
+        """The raw text in a script, one file, without lines that hold a sentence which is judged by."""
         place = self.folder / RAW / f"{scheme or 'own'}.txt"
         if not place.exists():
             place.parent.mkdir(parents=True, exist_ok=True)
             turn = scheme_named(scheme) if scheme else str
-            whole(place, "".join(f"{turn(line)}\n" for line in self.lines()).encode())
+            never = Never(self._judged_by())
+            whole(place, "".join(f"{turn(line)}\n" for line in self.lines() if not never.holds(line)).encode())
         return place
 
     def lines(self) -> Iterator[str]:
-        """The raw text in the language's own script."""
+        """The raw text in the language's own script; where none was given, what is tuned on."""
         if not self.raw:
             first = next(iter(self.splits[""].values()))[0]
             yield from (row.text for rows in sentences(first).values() for row in rows)
         for source in self.raw:
             yield from (" ".join(line.split()) for line in source_lines(source, self.lang))
 
-    def _judged_by(self, scheme: str) -> Path:
-        """The sentences that are judged by, in text: never pretrained on."""
-        place = self.folder / RAW / f"{scheme or 'own'}.judged-by.txt"
-        if place.exists():
-            return place
-        records = [record for _, development, test in self.splits[scheme].values() for record in (development, test)]
-        rows = [row for record in records for each in sentences(record).values() for row in each]
-        texts = dict.fromkeys(text for row in rows for text in (row.text, " ".join(row.words)))
-        whole(place, "".join(f"{' '.join(text.split())}\n" for text in texts).encode())
-        return place
+    def _judged_by(self) -> Iterator[str]:
+        """The sentences that are judged by, and those that choose the epoch."""
+        for _, *records in self.splits[""].values():
+            for record in records:
+                yield from (row.text for rows in sentences(record).values() for row in rows)
 
     def config(self, arm: str, scheme: str) -> Config:
         """How a language model is made of the raw text: from nothing, or from the multilingual model."""
@@ -138,7 +134,8 @@ class UnseenRun:
         else:
             model = self._model()
             objective = "mlm" if model.tokenizer.mask_token_id is not None and model.stack == "encoder" else "clm"
-            length = min(LENGTH, model.limit or LENGTH)
+            room = getattr(model.network.config, "max_position_embeddings", None)
+            length = min(LENGTH, room - 2) if room else LENGTH  # two positions may be kept for padding
             batch = BATCH // length * length
             shape = {"init": self.name, "objective": objective, "length": length, "batch": batch,
                      "rate": usual_rate(model.layers.width), "size": "micro"}  # fmt: skip
@@ -148,8 +145,7 @@ class UnseenRun:
         return Config(
             **shape,
             seed=self.how.tuning.seed,
-            text={self.lang: [str(place)]},
-            without=str(self._judged_by(scheme)),
+            text={self.lang: [str(place.resolve())]},
             updates=updates,
             warmup=updates // 10,
             held_out=max(1, min(400, held)),
@@ -189,8 +185,9 @@ class UnseenRun:
                     progress(line.update, config.updates)
 
                 run = pretrain(config, place, device=self._place, progress=told)
+            lines = len(self.text(scheme).read_text(encoding="utf-8").splitlines())
             best = min(_held(place), key=lambda row: row["bits"])
-            facts = {"arm": arm, "scheme": scheme, "updates": run.updates, "rate": config.resolved().rate, **best}
+            facts = {"arm": arm, "scheme": scheme, "updates": run.updates, "lines": lines, **best}
             whole(kept, json.dumps(facts).encode())
             for name in ("checkpoint.pt", "data", "model", "tensorboard"):
                 shutil.rmtree(place / name, ignore_errors=True)
@@ -260,7 +257,14 @@ class UnseenRun:
         steps = []
         for arm, scheme in wanted:
             why = self._impossible(arm, scheme)
-            took = 0.0 if why or self._done(arm, scheme) else self._expected(arm, scheme)
+            took = 0.0
+            if not why and not self._done(arm, scheme):
+                try:
+                    took = self._expected(arm, scheme)
+                except InputError as error:
+                    if arm not in (MONOLINGUAL, ADAPTED):
+                        raise
+                    why = str(error)
             if not why and took > left:
                 why = f"it would take {_minutes(took)}, and {_minutes(left)} of the budget are left"
             if not why:
@@ -279,10 +283,16 @@ class UnseenRun:
         return ""
 
     def _done(self, arm: str, scheme: str) -> bool:
-        name = SCRATCH if arm == BILSTM else "whole"
         places = [self.folder / ARMS / _named(arm, scheme) / task / CACHE for task in self.splits[scheme]]
-        last = self.how.tuning.seed + self.how.seeds - 1
-        return all(any(place.glob(f"{name}*.{last}.json")) for place in places)
+        seeds = range(self.how.tuning.seed, self.how.tuning.seed + self.how.seeds)
+        many = 1 if self.how.tuning.rate else len(self.how.rates)
+        names = [SCRATCH] if arm == BILSTM else [f"whole.setting-{i}" for i in range(many)]
+        # every rate with the first seed, and one with all
+        return all(
+            all((place / f"{name}.{seeds[0]}.json").exists() for name in names)
+            and any(all((place / f"{name}.{seed}.json").exists() for seed in seeds) for name in names)
+            for place in places
+        )
 
     def _expected(self, arm: str, scheme: str) -> float:
         """Seconds, by a few updates of everything."""
@@ -312,7 +322,7 @@ class UnseenRun:
         config = self.config(arm, scheme)
         few = min(TRIED, config.updates)
         run = pretrain(config, place, device=self._place, stop_at=few)
-        return config.updates / max(run.updates_per_second, 1e-6), str(run.model)
+        return config.updates / run.updates_per_second, str(run.model)
 
 
 def _held(place: Path) -> list[dict[str, Any]]:

@@ -51,7 +51,9 @@ def unseen(
     out: Annotated[Path | None, typer.Option("--out", help="The folder of results, new or of the same run.")] = None,
     budget: Annotated[float, typer.Option(help="Minutes; arms that do not fit are left out. 0: all.", min=0)] = 0.0,
     seeds: Annotated[int, typer.Option(help="Tune every arm so many times.", min=1)] = 3,
-    epochs: Annotated[int, typer.Option(min=1)] = 20,
+    epochs: Annotated[
+        int, typer.Option(help="Of models; a BiLSTM has 30, and stops where it gets no better.", min=1)
+    ] = 20,
     batch: Annotated[int, typer.Option(help="Sentences an update of tuning.", min=1)] = 32,
     rate: Annotated[float, typer.Option(help="Of tuning; by default by the width of the network.", min=0)] = 0.0,
     size: Annotated[str, typer.Option(help="Of the monolingual model: nano, micro, mini, small.")] = "micro",
@@ -79,7 +81,7 @@ def unseen(
     if missing or (out is None and not dry_run):
         raise InputError(f"say {(missing or ['--out'])[0]}; such as: {SUCH_AS}")
     needs_models()
-    from interlingua.analyses.unseen import Trial, foreseen
+    from interlingua.analyses.unseen import Trial, about_words, foreseen
     from interlingua.analyses.unseen import unseen as run
     from interlingua.cli.compare import formats_of
     from interlingua.cli.progress import bar
@@ -87,14 +89,13 @@ def unseen(
     from interlingua.errors import UnknownNameError
     from interlingua.pretrain.config import SIZES
     from interlingua.transfer.finetune import Tuning
-    from interlingua.transfer.tasks import task as task_named
 
     if device not in ("", "cpu", "cuda"):
         raise InputError(f"device {device!r} is neither cpu nor cuda; CUDA_VISIBLE_DEVICES chooses one of several")
     if size not in SIZES:
         raise UnknownNameError("size", size, SIZES)
     spoken = str(tags(lang)[0])
-    splits = {name: split_of(task_named(name), train, test, spoken, rows) for name in _listed(task)}
+    splits = {name: split_of(about_words(name), train, test, spoken, rows) for name in _listed(task)}
     known = parallel_text(beside, *(str(each) for each in tags(seen)))
     both = both_of(parallel, spoken, known)
     how = Trial(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -104,7 +103,7 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
         unseen = [set(texts[lang].held()) if lang in texts else set() for lang in (first, second)]
         rows = [row for corpus in both for row in zip(corpus[first], corpus[second], strict=True)]
         kept = [row for row in rows if row[0] not in unseen[0] and row[1] not in unseen[1]]
-        kept = [row for row in kept if not never or not any(_holds(line, never) for line in row)]
+        kept = [row for row in kept if not never or not any(never.holds(line) for line in row)]
         columns = [(lang, [row[side] for row in kept]) for side, lang in enumerate((first, second))]
         facts.append(_encoded(folder, pair, "", reading, columns))
     for row in _overlap(folder, list(texts), reading):
@@ -126,7 +125,7 @@ def is_prepared(config: Config, out: Path, reading: Reading | None = None) -> bo
 class _Lines:
     """The lines of a language: a few held out, the others to train on."""
 
-    def __init__(self, lang: str, sources: Sequence[str], config: Config, never: frozenset[str]) -> None:
+    def __init__(self, lang: str, sources: Sequence[str], config: Config, never: Never) -> None:
         self._held_out = config.held_out
         # all of them are looked up before the first is read
         each = chain.from_iterable([source_lines(source, lang) for source in sources])
@@ -141,9 +140,9 @@ class _Lines:
     def __len__(self) -> int:
         return len(self._lines)
 
-    def _clean(self, lines: Iterable[str], never: frozenset[str]) -> Iterator[str]:
+    def _clean(self, lines: Iterable[str], never: Never) -> Iterator[str]:
         for line in lines:
-            if never and _holds(line, never):
+            if never and never.holds(line):
                 self.dropped += 1
             else:
                 yield line
@@ -193,32 +192,48 @@ def _look_up(config: Config) -> dict[str, list[ParallelCorpus]]:
     return found
 
 
-def _never(config: Config) -> frozenset[str]:
-    """The sentences that must not be trained on."""
+class Never:
+    """Sentences that must not be trained on, and whether a line holds one.
+
+    They are compared by their letters and digits alone: a corpus may have its spaces, hyphens and marks elsewhere than
+    a test has. A short one is held by a line that is nothing else; one that tells, by any line it is inside of.
+    """
+
+    # Letters and digits from which on a sentence inside a paragraph is not anybody's.
+    TELLING = 20
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.whole = {letters for text in texts if (letters := _letters(text))}
+        self._heads: dict[str, list[str]] = {}
+        for letters in sorted(self.whole):
+            if len(letters) >= self.TELLING:
+                self._heads.setdefault(letters[: self.TELLING], []).append(letters)
+
+    def __bool__(self) -> bool:
+        return bool(self.whole)
+
+    def holds(self, line: str) -> bool:
+        """Whether a line is one of the sentences, or has one inside."""
+        letters = _letters(line)
+        if letters in self.whole:
+            return True
+        heads, many = self._heads, self.TELLING
+        return any(
+            letters.startswith(found, i)
+            for i in range(len(letters) - many + 1)
+            for found in heads.get(letters[i : i + many], ())
+        )
+
+
+def _letters(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())
+
+
+def _never(config: Config) -> Never:
+    """The sentences of the file that the settings name."""
     if not config.without:
-        return frozenset()
-    return frozenset(map(_plain, text(Path(config.without), next(iter(config.text)).partition("@")[0])))
-
-
-def _plain(line: str) -> str:
-    """A sentence as it is compared: whatever its case, its spaces and the mark at its end."""
-    return " ".join(line.casefold().split()).rstrip(_END + " ")
-
-
-_END = ".!?…。！？؟۔"
-_SENTENCES = re.compile(f"(?<=[{_END}])\\s*(?=\\S)")
-# Shorter sentences inside a paragraph are anybody's.
-_TELLING = 25
-
-
-def _holds(line: str, never: frozenset[str]) -> bool:
-    """Whether a line is one of the sentences, or a paragraph that holds one which is not short."""
-    if (whole := _plain(line)) in never:
-        return True
-    if len(whole) < 2 * _TELLING:
-        return False
-    parts = map(_plain, _SENTENCES.split(line))
-    return any(len(part) >= _TELLING and part in never for part in parts)
+        return Never(())
+    return Never(text(Path(config.without), next(iter(config.text)).partition("@")[0]))
 
 
 def _switched(config: Config, lang: str) -> Callable[[Iterable[str]], Iterable[str]]:

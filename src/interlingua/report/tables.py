@@ -134,7 +134,8 @@ TRANSFERRED = ("transfer.html", "mapped-transfer.html", "drops.csv", "similariti
                "foretold.csv", "neurons.csv")  # fmt: skip
 TUNED, ABOVE, MAPS, PREDICTIONS = "tuned", "above", "maps", "predictions"
 # What `interlingua unseen` writes.
-UNSEEN = ("unseen.html", "expectation.json", "plan.json", "verdicts.csv", "comparisons.csv", "coverage.csv",
+EXPECTATION, PLAN = "expectation.json", "plan.json"
+UNSEEN = ("unseen.html", EXPECTATION, PLAN, "verdicts.csv", "comparisons.csv", "coverage.csv",
           "pretrained.csv", "outcome.csv")  # fmt: skip
 ARMS, PRETRAINED, RAW = "arms", "pretrained", "raw"
 OURS = (

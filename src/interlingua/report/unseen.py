@@ -9,6 +9,7 @@ from typing import Any
 from interlingua.report.framed import Framed, table_of
 from interlingua.report.rows import printable
 from interlingua.report.theme import MARKED, Figure, Rows, alt, themed
+from interlingua.report.transfer_tables import FREQUENT
 from interlingua.report.unseen_tables import COLUMNS, UnseenTables
 
 PAGE = "unseen.html"
@@ -44,10 +45,17 @@ def _advice(tables: UnseenTables) -> Iterator[tuple[str, str]]:
             if arm in NAMES and (arm, scheme) != (r.best_arm, r.best_scheme)
         )
         where = f" ({r.best_scheme})" if r.best_scheme else ""
+        usual = rows["value"].get((FREQUENT, ""), 0.0)
+        low = f" That is no more than the most frequent tag of each word ({usual:.1%}): little was learnt."
         yield (
             f"{tables.language}, {r.task}: {r.found_advice}",
-            f"{_capital(NAMES[r.best_arm])}{where}: {best.value:.1%} {tables.metric(r.task)}, the best, or no worse "
-            f"than the best beyond chance and less work. Others: {others}.",
+            f"{_capital(NAMES[r.best_arm])}{where}: {best.value:.1%} {tables.metric(r.task)}"
+            + (
+                f", the best, or no worse than the best beyond chance and less work. Others: {others}."
+                if others
+                else ". Nothing else was run to set it beside."
+            )
+            + (low if best.value <= usual else ""),
         )
 
 
@@ -101,10 +109,11 @@ def _expected(tables: UnseenTables) -> Iterator[tuple[str, str]]:
     hoped = tables.expectation
     came = ", ".join(f"{r.task} {r.found or 'not judged'}" for r in tables.outcome.itertuples())
     right = [bool(r.kept) for r in tables.outcome.itertuples() if r.found == r.found and r.found]
-    verdict = "as it came" if right and all(right) else "not as it came" if right and not any(right) else "in part"
+    verdict = "in part" if any(right) and not all(right) else "as it came" if all(right) else "not as it came"
+    advice = ", ".join(dict.fromkeys(tables.outcome["found_advice"]))
     yield (
-        f"Expected before anything was run: {hoped['kind']}, {verdict}",
-        f"{'; '.join(hoped['reasons'])}. Advice then: {hoped['advice']}. Found: {came}.",
+        f"Expected before anything was run: {hoped['kind']}, {verdict if right else 'and not judged'}",
+        f"{_capital('; '.join(hoped['reasons']))}. Found: {came}. Advice then: {hoped['advice']}; now: {advice}.",
     )
 
 
@@ -113,12 +122,15 @@ def _read(tables: UnseenTables) -> Iterator[tuple[str, str]]:
     own = rows[rows["what"] == "the language"].iloc[0]
     seen = rows[rows["what"] == "seen"]
     near = ", ".join(f"{r.language} {r.near:.0%}" for r in seen[:3].itertuples())
+    written = seen.dropna(subset=["near_written"]).sort_values("near_written", ascending=False)[:3]
+    other = ", ".join(f"{r.language} {r.near_written:.0%}" for r in written.itertuples())
     match = seen.sort_values("matching", ascending=False)[:3] if seen["matching"].notna().any() else seen[:0]
     found = ", ".join(f"{r.language} {r.matching:.1%}" for r in match.itertuples())
     yield (
         f"A word is cut into {own['fertility']:.1f} pieces, and {own['unknown']:.0%} of the pieces are unknown",
         f"Seen languages: {seen['fertility'].min():.1f} to {seen['fertility'].max():.1f}. {own['letters']:.0%} of its "
-        f"letters are in the vocabulary. The sentences nearest to its own are {near}."
+        f"letters are in the vocabulary. The sentences nearest to its own are {near}"
+        + (f"; transliterated {other}." if other else ".")
         + (f" Sentences that find their translation: {found}." if found else ""),
     )
     example = rows[rows["what"] == "example"]["language"].tolist()
@@ -137,9 +149,14 @@ def _careful(tables: UnseenTables) -> Iterator[tuple[str, str]]:
             f"{step['arm']}{', ' + step['scheme'] if step['scheme'] else ''}: {step['left_out']}" for step in left
         )
         yield "Not everything was run", f"{each}."
-    if tables.language in config["beside"][1]:
+    if tables.language in config["beside"][1] and config["scheme"]:
         yield f"{tables.language} is among the languages taken to be seen", "This is a test of the script."
-    if not config["raw"]["sources"]:
+    if len(tables.pretrained):
+        yield (
+            "Language models were made once",
+            "Another draw may be better or worse: differences from adapted and monolingual models have that in them.",
+        )
+    if not config["raw"]["sources"] and len(tables.pretrained):
         yield "No raw text was given", "What the language models learnt from is the sentences that were tuned on."
     few = min(rows[2][1] for rows in config["tasks"].values())
     if few < 200:
@@ -156,7 +173,7 @@ def scores(tables: UnseenTables) -> Figure:
     made: list[dict[str, Any]] = []
     for task in tables.tasks:
         mine = tables.scores[(tables.scores["task"] == task) & (tables.scores["metric"] == tables.metric(task))]
-        usual = mine[mine["arm"] == "most frequent tag"]["value"]
+        usual = mine[mine["arm"] == FREQUENT]["value"]
         for r in tables.by_arm(task).itertuples():
             if r.arm in NAMES:
                 seeds = mine[(mine["arm"] == r.arm) & (mine["scheme"] == r.scheme)]["value"].tolist()
@@ -253,11 +270,19 @@ def publish_unseen(tables: UnseenTables, folder: Path, *, formats: Sequence[str]
         told=told(tables),
         figures={name: figure for name, figure in figures.items() if figure is not None},
         data={},
-        table=table_of(tables.scores, COLUMNS),
+        table=table_of(tables.scores, COLUMNS, _cell),
         methods=methods(tables),
         config=tables.config,
     )
     return made.publish(folder / PAGE, formats)
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float):
+        return str(int(value)) if column in ("seed", "epoch", "lost", "sentences") else f"{value:.3f}"
+    return str(value)
 
 
 def methods(tables: UnseenTables) -> str:
@@ -270,18 +295,27 @@ def methods(tables: UnseenTables) -> str:
     )
     text = ", ".join(raw["sources"]) or "the sentences that were tuned on"
     made = "; ".join(
-        f"{r.arm}{f' ({r.scheme})' if r.scheme else ''} {int(r.updates):,} updates, best after {int(r.at):,}, "
+        f"{r.arm}{f' ({r.scheme})' if r.scheme else ''} {int(r.lines):,} lines, {int(r.updates):,} updates, best after "
+        f"{int(r.at):,}, "
         f"{r.bits:.2f} bits a character of held-out lines"
         for r in tables.pretrained.itertuples()
     )
     seeds = "one seed" if config["seeds"] == 1 else f"{config['seeds']} seeds of tuning"
     also = f" Text was also written in another script ({config['scheme']})." if config["scheme"] else ""
+    models = (
+        f" Raw text: {raw['lines']:,} lines, {raw['characters']:,} characters ({text}), less the lines that hold a "
+        f"sentence which is judged by. A monolingual model has the size {config['size']} and a vocabulary of its own; "
+        f"adaptation goes on with the model's own objective and vocabulary ({made}); each was made once."
+        if made
+        else ""
+    )
+    rates = "the rate that was asked for" if how["rate"] else (
+        f"the best of {len(config['rates'])} rates on development sentences (with the first seed)"
+    )  # fmt: skip
     return (
-        f"{sets}. Raw text: {raw['lines']:,} lines, {raw['characters']:,} characters ({text}); lines that hold a "
-        f"sentence that is judged by are left out.{also} The monolingual model has the size {config['size']} and a "
-        f"vocabulary of its own; adaptation goes on with the model's own objective and vocabulary. {made or 'None'}. "
-        f"Models were tuned for {how['epochs']} epochs in batches of {how['batch']}, AdamW, {how['warmup']:.0%} "
-        f"warm-up, a {how['schedule']} schedule; the BiLSTM for 30 or until 5 epochs were no better; {seeds}, one of "
-        f"pretraining. Intervals (95%) are of test sentences drawn again, of differences on the same ones; a "
-        f"difference is a tie where its interval holds 0. Signature: {tables.signature}."
+        f"{sets}.{also}{models} Models were tuned for {how['epochs']} epochs in batches of {how['batch']}, AdamW, "
+        f"{how['warmup']:.0%} warm-up, a {how['schedule']} schedule, {rates}; the BiLSTM for {max(30, how['epochs'])} "
+        f"epochs, or until 5 were no better; {seeds}. Intervals (95%) are of test sentences drawn again, of "
+        f"differences on the same ones; a difference is a tie where its interval holds 0. "
+        f"Signature: {tables.signature}."
     )

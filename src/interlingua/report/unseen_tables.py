@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from interlingua import __version__
 from interlingua.errors import FormatError, InputError
-from interlingua.report.tables import CONFIG, SCORES, pandas, write_scores
+from interlingua.report.tables import CONFIG, EXPECTATION, PLAN, SCORES, pandas, write_scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Columns that are empty where a language is in its own script.
-SCHEMES = ("scheme", "against_scheme", "best_scheme")
-EXPECTATION, PLAN = "expectation.json", "plan.json"
+# Columns that are text, and may be empty: in its own script, not judged.
+TEXTS = ("scheme", "against_scheme", "best_scheme", "found")
 COLUMNS = (
     "task", "arm", "scheme", "setting", "seed", "language", "set", "metric", "value", "low", "high", "sentences",
     "unknown", "lost", "new", "development", "epoch",
@@ -35,7 +34,7 @@ BESIDE: dict[str, tuple[str, ...]] = {
         "what", "language", "scheme", "words", "fertility", "unknown", "single", "letters", "script", "vocabulary",
         "near", "near_written", "matching",
     ),
-    "pretrained": ("arm", "scheme", "updates", "at", "perplexity", "bits"),
+    "pretrained": ("arm", "scheme", "lines", "updates", "at", "perplexity", "bits"),
 }  # fmt: skip
 
 
@@ -126,9 +125,9 @@ def read_unseen(folder: Path) -> UnseenTables:
         config, expectation, plan = (
             json.loads((folder / name).read_text(encoding="utf-8")) for name in (CONFIG, EXPECTATION, PLAN)
         )
-        frames = {name: pd.read_csv(folder / f"{name}.csv", dtype=dict.fromkeys(SCHEMES, str)) for name in BESIDE}
+        frames = {name: pd.read_csv(folder / f"{name}.csv", dtype=dict.fromkeys(TEXTS, str)) for name in BESIDE}
         for frame in frames.values():
-            for column in set(SCHEMES) & set(frame.columns):
+            for column in set(TEXTS) & set(frame.columns):
                 frame[column] = frame[column].fillna("")
         return UnseenTables(
             pd.read_parquet(folder / f"{SCORES}.parquet"), **frames, expectation=expectation, plan=plan, config=config
