@@ -149,6 +149,15 @@ def _careful(tables: UnseenTables) -> Iterator[tuple[str, str]]:
             f"{step['arm']}{', ' + step['scheme'] if step['scheme'] else ''}: {step['left_out']}" for step in left
         )
         yield "Not everything was run", f"{each}."
+    for task in tables.tasks:
+        rows = tables.by_arm(task)
+        usual = rows[rows["arm"] == FREQUENT]["value"]
+        below = [r.arm for r in rows.itertuples() if r.arm in NAMES and len(usual) and r.value < usual.iloc[0]]
+        if below:
+            yield (
+                f"{task}: below the most frequent tag of each word ({usual.iloc[0]:.1%})",
+                f"{', '.join(dict.fromkeys(below))}: tuned too little, perhaps; more sentences or --epochs may change it.",
+            )
     if tables.language in config["beside"][1] and config["scheme"]:
         yield f"{tables.language} is among the languages taken to be seen", "This is a test of the script."
     if len(tables.pretrained):
