@@ -156,7 +156,7 @@ def _careful(tables: UnseenTables) -> Iterator[tuple[str, str]]:
         if below:
             yield (
                 f"{task}: below the most frequent tag of each word ({usual.iloc[0]:.1%})",
-                f"{', '.join(dict.fromkeys(below))}: tuned too little, perhaps; more sentences or --epochs may change it.",
+                f"{', '.join(dict.fromkeys(below))}: tuned too little, perhaps; more --epochs may change it.",
             )
     if tables.language in config["beside"][1] and config["scheme"]:
         yield f"{tables.language} is among the languages taken to be seen", "This is a test of the script."
