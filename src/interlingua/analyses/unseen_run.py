@@ -38,8 +38,6 @@ Array = np.ndarray[Any, Any]
 Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 # What is tuned on, what the epoch is chosen by, what is judged by; of one task.
 Split = tuple[Any, Any, Any]
-# An arm, and the scheme its text is written in: "" for the language's own script.
-Arm = tuple[str, str]
 # In the order in which a budget is spent on them.
 ORDER = (BILSTM, MULTILINGUAL, ADAPTED, MONOLINGUAL)
 # Characters that are about one token, whatever the script; the least raw text that is worth learning from.
@@ -239,13 +237,13 @@ class UnseenRun:
         some = (self.how.tuning.rate,) if self.how.tuning.rate else tuple(usual_rate(width) * m for m in self.how.rates)
         return Grid(tuple({"rate": float(f"{rate:.2g}")} for rate in some))
 
-    def usual(self, scheme: str = "") -> Iterator[dict[str, Any]]:
+    def usual(self) -> Iterator[dict[str, Any]]:
         """What the most frequent tag of each word, and the commonest of all, would give; of tasks with tags."""
-        for task in self.splits[scheme]:
-            run = self._transfer(BILSTM, scheme, task)
+        for task in self.splits[""]:
+            run = self._transfer(BILSTM, "", task)
             if hasattr(run.tests[0], "tags"):
                 for row in run.frequent(run.tests[0]):
-                    yield {"task": task, "arm": row["init"], "scheme": scheme, **row}
+                    yield {"task": task, "arm": row["init"], "scheme": "", **row}
 
     def plan(self) -> list[Step]:
         """What every arm will take, and which are left out: those that there is no text or no time for."""

@@ -67,8 +67,16 @@ class Framed:
         return place
 
 
-def _cell(_column: str, value: Any) -> str:
-    return "" if value is None or value != value else f"{value:.3f}" if isinstance(value, float) else str(value)
+# Columns of whole numbers, which are floats where some are missing.
+WHOLE_NUMBERS = ("seed", "epoch", "lost", "sentences")
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float):
+        return str(int(value)) if column in WHOLE_NUMBERS else f"{value:.3f}"
+    return str(value)
 
 
 def table_of(frame: pd.DataFrame, columns: Sequence[str], cell: Callable[[str, Any], str] = _cell) -> str:

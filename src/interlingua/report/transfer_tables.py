@@ -67,14 +67,12 @@ class TransferTables:
     def signature(self) -> str:
         """What scores depend on, in one line; data and weights by the beginning of their hashes."""
         config = self.config
-        tuning = {key: value for key, value in config["tuning"].items() if key not in ("frozen", "seed")}
-        tuning |= {key: "usual" for key in ("rate", "head_rate") if not tuning[key]}
         parts = {
             "task": config["task"],
             "metric": self.metric,
             "model": config.get("weights", "unknown")[:12],
             **{name: "+".join(row[3][:8] for row in config[name]) for name in ("train", "development", "tests")},
-            **tuning,
+            **tuning_facts(config),
             "frozen": "+".join(map(str, config["tuning"]["frozen"])) or "no",
             "grid": f"best {config['grid']['best']} of {len(config['grid']['settings'])}" if config["grid"] else "no",
             **({"beams": config["beams"]} if config["task"] == "translation" else {}),
@@ -111,6 +109,12 @@ class TransferTables:
         """The score of something that stands beside the model, by language."""
         rows = self.by_language(init)
         return dict(zip(rows["language"], rows["value"].astype(float), strict=True))
+
+
+def tuning_facts(config: Mapping[str, Any]) -> dict[str, Any]:
+    """How a model was tuned, for a signature; frozen layers and seeds stand elsewhere in it."""
+    tuning = {key: value for key, value in config["tuning"].items() if key not in ("frozen", "seed")}
+    return tuning | {key: "usual" for key in ("rate", "head_rate") if not tuning[key]}
 
 
 def write_transfer(tables: TransferTables, folder: Path) -> None:

@@ -279,19 +279,11 @@ def publish_unseen(tables: UnseenTables, folder: Path, *, formats: Sequence[str]
         told=told(tables),
         figures={name: figure for name, figure in figures.items() if figure is not None},
         data={},
-        table=table_of(tables.scores, COLUMNS, _cell),
+        table=table_of(tables.scores, COLUMNS),
         methods=methods(tables),
         config=tables.config,
     )
     return made.publish(folder / PAGE, formats)
-
-
-def _cell(column: str, value: Any) -> str:
-    if value is None or value != value:
-        return ""
-    if isinstance(value, float):
-        return str(int(value)) if column in ("seed", "epoch", "lost", "sentences") else f"{value:.3f}"
-    return str(value)
 
 
 def methods(tables: UnseenTables) -> str:
@@ -305,8 +297,7 @@ def methods(tables: UnseenTables) -> str:
     text = ", ".join(raw["sources"]) or "the sentences that were tuned on"
     made = "; ".join(
         f"{r.arm}{f' ({r.scheme})' if r.scheme else ''} {int(r.lines):,} lines, {int(r.updates):,} updates, best after "
-        f"{int(r.at):,}, "
-        f"{r.bits:.2f} bits a character of held-out lines"
+        f"{int(r.at):,}, {r.bits:.2f} bits a character of held-out lines"
         for r in tables.pretrained.itertuples()
     )
     seeds = "one seed" if config["seeds"] == 1 else f"{config['seeds']} seeds of tuning"

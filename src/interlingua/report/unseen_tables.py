@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from interlingua import __version__
 from interlingua.errors import FormatError, InputError
 from interlingua.report.tables import CONFIG, EXPECTATION, PLAN, SCORES, pandas, write_scores
+from interlingua.report.transfer_tables import tuning_facts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,15 +95,13 @@ class UnseenTables:
     def signature(self) -> str:
         """What scores depend on, in one line; data and weights by the beginning of their hashes."""
         config = self.config
-        tuning = {key: value for key, value in config["tuning"].items() if key not in ("frozen", "seed")}
-        tuning |= {key: "usual" for key in ("rate", "head_rate") if not tuning[key]}
         parts = {
             "language": self.language,
             "model": config["weights"][:12],
             **{task: "+".join(row[2][:8] for row in rows) for task, rows in config["tasks"].items()},
             "raw": config["raw"]["hash"][:12],
             "scheme": config["scheme"] or "no",
-            **tuning,
+            **tuning_facts(config),
             **{key: config[key] for key in ("size", "updates", "passes")},
             "rates": "+".join(map(str, config["rates"])),
             "seeds": f"{config['tuning']['seed']}+{config['seeds']}",
