@@ -14,6 +14,8 @@ from interlingua.report.unseen_tables import COLUMNS, UnseenTables
 
 PAGE = "unseen.html"
 OWN = "its own script"
+# Room for long labels, where a browser's letters are wider than those the picture was measured with.
+ROOM = {"left": 45, "right": 45, "top": 6, "bottom": 6}
 # Arms in words, from what knows least to what knows most.
 NAMES = {
     "bilstm": "BiLSTM, no pretraining",
@@ -208,7 +210,7 @@ def scores(tables: UnseenTables) -> Figure:
         said.append("Dashed: the most frequent tag of each word.")
     chart = alt.layer(*layers, data=Rows(printable(made))).properties(width=360, height=alt.Step(20))
     panels = chart.facet(alt.Row("task:N", sort=None, title=None))
-    return themed(panels.properties(title=printable({"text": _title(tables), "subtitle": said})))
+    return themed(panels.properties(padding=ROOM, title=printable({"text": _title(tables), "subtitle": said})))
 
 
 def changes(tables: UnseenTables) -> Figure | None:
@@ -231,7 +233,7 @@ def changes(tables: UnseenTables) -> Figure | None:
     chart = alt.layer(*layers, data=Rows(printable(made))).properties(width=320, height=alt.Step(20))
     said = ["The first less the second, on the same sentences; line: 95% interval."]
     panels = chart.facet(alt.Row("task:N", sort=None, title=None))
-    return themed(panels.properties(title={"text": "Which arm is better", "subtitle": said}))
+    return themed(panels.properties(padding=ROOM, title={"text": "Which arm is better", "subtitle": said}))
 
 
 def _pair(r: Any) -> str:
@@ -260,7 +262,7 @@ def reading(tables: UnseenTables) -> Figure:
         alt.Column("measure:N", sort=["sub-words a word", "unknown, %", "single letters, %"], title=None)
     ).resolve_scale(x="independent")
     said = [f"Seen languages: {tables.config['beside'][0]}, the nearest first."]
-    return themed(panels.properties(title={"text": "How the tokenizer reads it", "subtitle": said}))
+    return themed(panels.properties(padding=ROOM, title={"text": "How the tokenizer reads it", "subtitle": said}))
 
 
 def _title(tables: UnseenTables) -> str:
