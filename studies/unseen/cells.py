@@ -1,16 +1,19 @@
 """Languages that the built-in model has not seen, and two that it has, out of their script. Tables go into a folder.
 
     python studies/unseen/cells.py expect OUT          what is expected of every language, before anything is run
-    python studies/unseen/cells.py run OUT 15 pos      every arm and seed of a task, so many at once
+    python studies/unseen/cells.py run OUT 15 pos      every arm and seed of a task, so many at once; languages and arms
+                                                       can be named too
     python studies/unseen/cells.py join OUT            what was found, as `interlingua unseen` writes it; a table of all
 
-Cells are parts of one trial a language, so that many share a GPU: `join` finds everything done.
+Cells are parts of one trial a language, so that many share a GPU: `join` finds everything done. What an earlier run
+finished (`done.tar.xz` beside this file: rows and counts, no models) is not done again.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import sys
+import tarfile
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
@@ -87,13 +90,16 @@ def _silent(_name: str) -> Any:
     return nullcontext(lambda _done, _total: None)
 
 
-def run(out: Path, workers: int, langs: list[str], names: list[str], *, quick: bool) -> None:
+def run(out: Path, workers: int, langs: list[str], names: list[str], arms: list[str], *, quick: bool) -> None:
     """Language models first; then the first seed, which chooses the rate, of what there is; then the others."""
+    with tarfile.open(Path(__file__).with_name("done.tar.xz")) as kept:
+        kept.extractall(out, filter="data")
     models = [
         (lang, scheme, arm)
         for lang in langs
         for scheme in dict.fromkeys(("", CASES[lang].scheme))
         for arm in CASES[lang].arms
+        if arm in arms
     ]
     for lang, scheme, arm in models:  # texts are written before several read them
         (out / lang / "cache").mkdir(parents=True, exist_ok=True)
@@ -163,6 +169,7 @@ if __name__ == "__main__":
     chosen = [lang for lang in CASES if lang in rest] or list(CASES)
     if what == "run":
         names = [name for name in ("pos", "parsing") if name in rest] or ["pos", "parsing"]
-        run(Path(place), int(rest[0]), chosen, names, quick=quick)
+        arms = [arm for arm in ORDER if arm in rest] or list(ORDER)
+        run(Path(place), int(rest[0]), chosen, names, arms, quick=quick)
     else:
         trials(Path(place), chosen, quick=quick, expect=what == "expect")

@@ -46,6 +46,10 @@ CHARACTERS, LEAST = 3, 10_000
 BATCH, LENGTH = 4_096, 128
 # Updates of a short run that shows how long one takes.
 TRIED = 3
+# A model from nothing needs so many times the updates of one that goes on: it sits long on the plateau of common words.
+FROM_NOTHING = 8
+# Compiling takes as long as a few thousand updates on a GPU.
+COMPILED = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +57,9 @@ class Trial:
     """What is tried. `scheme`: also in another script.
 
     `rates`: of tuning, as multiples of the usual one for a network's width; every arm takes the one with the best
-    development score, by the first seed. `updates` and `passes`: the most updates of pretraining, and the most times
-    that the raw text is gone over. `size`: of the monolingual model. `budget`: minutes, 0 for all that it takes.
+    development score, by the first seed. `updates` and `passes`: the most updates of adaptation, and the most times
+    that the raw text is gone over; a monolingual model has `FROM_NOTHING` times as many of both. `size`: its size.
+    `budget`: minutes, 0 for all that it takes.
     """
 
     tuning: Tuning = field(default_factory=lambda: Tuning(epochs=20))
@@ -127,10 +132,10 @@ class UnseenRun:
         characters = sum(map(len, lines))
         shape: dict[str, Any]
         if arm == MONOLINGUAL:
-            shape = {"size": self.how.size}
+            shape, more = {"size": self.how.size}, FROM_NOTHING
             batch = SIZES[self.how.size]["batch"]
         else:
-            model = self._model()
+            model, more = self._model(), 1
             objective = "mlm" if model.tokenizer.mask_token_id is not None and model.stack == "encoder" else "clm"
             room = getattr(model.network.config, "max_position_embeddings", None)
             length = min(LENGTH, room - 2) if room else LENGTH  # two positions may be kept for padding
@@ -139,7 +144,7 @@ class UnseenRun:
                      "rate": usual_rate(model.layers.width), "size": "micro"}  # fmt: skip
         # held out: a twentieth, or what a few sequences take
         held = max(len(lines) // 20, math.ceil(4 * LENGTH * CHARACTERS * len(lines) / max(characters, 1)))
-        updates = min(self.how.updates, max(1, math.ceil(self.how.passes * characters / CHARACTERS / batch)))
+        updates = more * min(self.how.updates, max(1, math.ceil(self.how.passes * characters / CHARACTERS / batch)))
         return Config(
             **shape,
             seed=self.how.tuning.seed,
@@ -148,8 +153,7 @@ class UnseenRun:
             warmup=updates // 10,
             held_out=max(1, min(400, held)),
             select=self.lang,
-            # compiling takes as long as a few thousand updates
-            compile=False,
+            compile=None if updates >= COMPILED else False,
         )
 
     def _model(self) -> Model:
@@ -317,7 +321,7 @@ class UnseenRun:
             return 0.0, self.name
         if self._kept(arm, scheme).exists():
             return 0.0, str(self.pretrained(arm, scheme)["model"])
-        config = self.config(arm, scheme)
+        config = self.config(arm, scheme).model_copy(update={"compile": False})
         few = min(TRIED, config.updates)
         run = pretrain(config, place, device=self._place, stop_at=few)
         return config.updates / run.updates_per_second, str(run.model)

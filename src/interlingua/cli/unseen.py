@@ -57,7 +57,9 @@ def unseen(
     batch: Annotated[int, typer.Option(help="Sentences an update of tuning.", min=1)] = 32,
     rate: Annotated[float, typer.Option(help="Of tuning; by default by the width of the network.", min=0)] = 0.0,
     size: Annotated[str, typer.Option(help="Of the monolingual model: nano, micro, mini, small.")] = "micro",
-    updates: Annotated[int, typer.Option(help="At most so many updates of pretraining.", min=1)] = 2_000,
+    updates: Annotated[
+        int, typer.Option(help="At most so many of adaptation; 8 times that from nothing.", min=1)
+    ] = 2_000,
     passes: Annotated[int, typer.Option(help="Go over the raw text at most so often.", min=1)] = 100,
     seed: Annotated[int, typer.Option(help="Of heads, order and pretraining.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = "",

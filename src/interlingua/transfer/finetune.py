@@ -253,7 +253,7 @@ def _trainer(
 
         def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
             if self.optimizer is None:
-                self.optimizer = torch.optim.AdamW(_groups(network, how))
+                self.optimizer = torch.optim.AdamW(_groups(network, how), fused=True)
             return self.optimizer
 
     class Told(transformers.TrainerCallback):
