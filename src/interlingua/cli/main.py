@@ -27,6 +27,7 @@ from interlingua.cli import (
     mapped_transfer,
     pretrain,
     report,
+    study,
     transfer,
     unseen,
 )
@@ -54,6 +55,7 @@ app.command("transfer")(transfer.transfer)
 app.command("mapped-transfer")(mapped_transfer.mapped_transfer)
 app.command("unseen")(unseen.unseen)
 app.command("pretrain")(pretrain.pretrain)
+app.add_typer(study.app, name="study")
 app.command("doctor")(doctor.doctor)
 
 

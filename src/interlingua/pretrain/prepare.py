@@ -122,6 +122,11 @@ def is_prepared(config: Config, out: Path, reading: Reading | None = None) -> bo
     return _kept(out / "data", _key(config, reading))
 
 
+def prepared_key(config: Config) -> str:
+    """What prepared text depends on, for settings that are resolved: runs with one key can share it."""
+    return _key(config, None)
+
+
 class _Lines:
     """The lines of a language: a few held out, the others to train on."""
 

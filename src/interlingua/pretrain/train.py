@@ -42,13 +42,15 @@ def pretrain(
     force: bool = False,
     stop_at: int = 0,
     prepare_only: bool = False,
+    prepared_in: str | Path = "",
     say: Callable[[str], None] = lambda _: None,
     progress: Progress = lambda _: None,
 ) -> Run:
     """Train a model as the settings say, or go on with a run that was interrupted.
 
     `stop_at` ends early, with a checkpoint and a model, for a run that is to go on elsewhere or later; `prepare_only`
-    ends before training, with the vocabulary and the tokens in the folder.
+    ends before training, with the vocabulary and the tokens in the folder. `prepared_in` is the folder of another run
+    whose vocabulary and tokens are read where it has what these settings need.
     """
     if not isinstance(config, Config):
         raise InputError(f"settings are needed, not {config!r:.40}: pretrain(read_config('default', [...]), folder)")
@@ -66,15 +68,17 @@ def pretrain(
         network, reading = _start(config)
         config = _as_started(config, asked, network)
         _check_vocabulary(config, reading)
+        other = bool(prepared_in) and is_prepared(config, Path(prepared_in), reading)
+        source = Path(prepared_in) if other else folder
         if place.is_main_process:
-            if (folder / "checkpoint.pt").exists() and not force and not is_prepared(config, folder, reading):
+            if (folder / "checkpoint.pt").exists() and not force and not is_prepared(config, source, reading):
                 raise InputError(f"the text has changed since {folder} was begun: put it back, or --force begins anew")
             _begin(folder, config, place.num_processes, force=force)
-            prepare(config, folder, reading, say)
+            prepare(config, source, reading, say)
         place.wait_for_everyone()
         if prepare_only:
             return Run(folder, 0, float("nan"), (), main=place.is_main_process)
-        prepared = prepare(config, folder, reading)
+        prepared = prepare(config, source, reading)
         if network is None:
             try:
                 network = build(config, prepared.reading)

@@ -1,0 +1,221 @@
+"""`interlingua study ls | show | run | claims`: the published experiments, run again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlingua.cli.data import Formats, Json
+
+if TYPE_CHECKING:
+    from interlingua.studies.claims import Judgement
+    from interlingua.studies.frame import Results
+
+app = typer.Typer(
+    help="Published experiments, run again: what the papers claim, and what is found here.\n\n"
+    "Example: interlingua study run normalisation --smoke --out smoke",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+Size = Annotated[str, typer.Option("--size", help="The dial: mini (an hour of one GPU) up to the paper's own size.")]
+Changes = Annotated[list[str] | None, typer.Option("--set", help="key=value, over the settings; may be repeated.")]
+ROOT = Path("studies/results")
+
+
+@app.command("ls")
+def ls(as_json: Json = False) -> None:
+    """List the studies.
+
+    Example: interlingua study ls
+    """
+    from interlingua.studies.catalog import STUDIES, find
+    from interlingua.studies.claims import claims
+    from interlingua.studies.study import sizes
+
+    rows: list[dict[str, Any]] = []
+    for name in STUDIES:
+        study = find(name)
+        mine = [claim.id for claim in claims() if claim.study == name]
+        rows.append({"name": name, "title": study.title, "source": study.source, "sizes": sizes(study), "claims": mine})
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        typer.echo(f"{row['name']}: {row['title']}")
+        typer.echo(f"    {row['source']}; claims {', '.join(row['claims'])}; sizes {', '.join(row['sizes'])}")
+
+
+@app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(help="A study.")],
+    size: Size = "",
+    changes: Changes = None,
+    results: Annotated[Path, typer.Option("--results", help="Where results are, a folder a study.")] = ROOT,
+    as_json: Json = False,
+) -> None:
+    """Show a study: its settings, its cells and which of them are done, and the rules that decide its claims.
+
+    Example: interlingua study show normalisation
+    """
+    from interlingua.studies.catalog import find
+    from interlingua.studies.claims import claims
+    from interlingua.studies.study import settings_of
+
+    study = find(name)
+    held = _held(name, results)
+    settings = held.settings if held and not size and not changes else settings_of(study, size, changes or ())
+    cells = [cell.name for cell in study.cells(settings)]
+    done = set(held.cells) if held and held.settings == settings else set()
+    mine = [claim for claim in claims() if claim.study == name]
+    if as_json:
+        facts = {
+            "name": name,
+            "settings": settings.model_dump(mode="json"),
+            "cells": {cell: cell in done for cell in cells},
+            "claims": {claim.id: [str(rule) for rule in claim.rules] for claim in mine},
+        }
+        typer.echo(json.dumps(facts, indent=2))
+        return
+    typer.echo(f"{name}: {study.title}\n{study.source}\n\nsettings")
+    for key, value in settings.model_dump(mode="json").items():
+        typer.echo(f"    {key}: {value}")
+    typer.echo(f"\ncells: {len(done)} of {len(cells)} done")
+    for cell in cells:
+        typer.echo(f"    {'done' if cell in done else '-   '} {cell}")
+    typer.echo("\nclaims")
+    for claim in mine:
+        typer.echo(f"    {claim.id} ({claim.source}): {claim.text}. Published: {claim.published}")
+        for rule in claim.rules:
+            typer.echo(f"        {rule}")
+
+
+@app.command("run")
+def run(
+    name: Annotated[str, typer.Argument(help="A study.")],
+    size: Size = "",
+    smoke: Annotated[bool, typer.Option("--smoke", help="The smallest size: see that it runs, in seconds.")] = False,
+    cells: Annotated[str, typer.Option("--cells", help="Only these, separated by commas.")] = "",
+    workers: Annotated[int, typer.Option(help="So many cells at once; three share a GPU well.", min=1)] = 1,
+    changes: Changes = None,
+    out: Annotated[Path | None, typer.Option("--out", help="By default studies/results/NAME.")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep models and prepared text, which are large.")] = False,
+    prepare: Annotated[bool, typer.Option("--prepare", help="Only prepare the text that cells share.")] = False,
+    no_figures: Annotated[bool, typer.Option("--no-figures", help="Only tables.")] = False,
+    formats: Formats = "svg,png",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say which cells would be run, and stop.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a study, cell by cell; what is done is not done again. A size of one's own hardware is one dial away.
+
+    Example: interlingua study run normalisation --size mini --workers 3
+    """
+    from interlingua.cli.compare import formats_of
+    from interlingua.cli.extract import needs_models
+    from interlingua.errors import InputError
+
+    needs_models()
+    from interlingua.studies import frame
+    from interlingua.studies.catalog import find
+    from interlingua.studies.study import SMOKE, settings_of
+
+    study = find(name)
+    if smoke and size:
+        raise InputError("--smoke is a size: leave --size out")
+    settings = settings_of(study, SMOKE if smoke else size, changes or ())
+    folder = out or (Path(f"smoke-{name}") if smoke else ROOT / name)
+    chosen = [part.strip() for part in cells.split(",") if part.strip()]
+    if dry_run:
+        for cell in study.cells(settings):
+            if not chosen or cell.name in chosen:
+                typer.echo(cell.name)
+        return
+    figures = formats_of(formats)
+
+    def say(words: str) -> None:
+        sys.stderr.write(words + "\n")
+        sys.stderr.flush()
+
+    found = frame.run(study, settings, folder, only=chosen, workers=workers, keep=keep, prepare_only=prepare, say=say)
+    if prepare:
+        typer.echo(f"what cells share is in {folder / frame.PREPARED}")
+        return
+    if not no_figures and len(found.table):
+        from interlingua.report.figures import save
+
+        save(study.figures(found.table), folder / "figures", figures)
+    _tell(judged(found), as_json=as_json)
+    if not as_json:
+        typer.echo(f"\n{found.scale}; tables are in {folder}")
+
+
+@app.command("claims")
+def claims_(
+    only: Annotated[str, typer.Argument(help="Claims or studies, separated by commas; all by default.")] = "",
+    results: Annotated[Path, typer.Option("--results", help="Where results are, a folder a study.")] = ROOT,
+    out: Annotated[Path | None, typer.Option("--out", help="Write all as a page, such as studies/CLAIMS.md.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say of every claim whether it holds, by its rule and by what has been run.
+
+    Example: interlingua study claims D1,D2
+    """
+    from interlingua.errors import UnknownNameError
+    from interlingua.report.tables import whole
+    from interlingua.studies.claims import claims, judge, written
+
+    every = claims()
+    names = [part.strip() for part in only.split(",") if part.strip()]
+    known = {claim.id for claim in every} | {claim.study for claim in every}
+    if unknown := [each for each in names if each not in known]:
+        raise UnknownNameError("claim or study", unknown[0], known)
+    held = {study: _held(study, results) for study in dict.fromkeys(claim.study for claim in every)}
+    found = []
+    for claim in every:
+        if not names or claim.id in names or claim.study in names:
+            mine = held[claim.study]
+            found.append(judge(claim, mine.study if mine else _known(claim.study), mine.table if mine else None))
+    if out is not None:
+        scales = {study: each.scale for study, each in held.items() if each}
+        whole(out, written(found, scales).encode())
+        typer.echo(f"{len(found)} claims are in {out}")
+        return
+    _tell(found, as_json=as_json)
+
+
+def judged(found: Results) -> list[Judgement]:
+    """Every claim of a study, by its results."""
+    from interlingua.studies.claims import claims, judge
+
+    return [judge(claim, found.study, found.table) for claim in claims() if claim.study == found.study.name]
+
+
+def _known(name: str) -> Any:
+    from interlingua.studies.catalog import STUDIES, find
+
+    return find(name) if name in STUDIES else None
+
+
+def _held(name: str, root: Path) -> Results | None:
+    """What is there of a study."""
+    from interlingua.studies.frame import SETTINGS, read
+
+    study = _known(name)
+    place = root / name
+    return read(study, place) if study and (place / SETTINGS).exists() else None
+
+
+def _tell(found: list[Judgement], *, as_json: bool) -> None:
+    from interlingua.studies.claims import as_row
+
+    if as_json:
+        typer.echo(json.dumps([as_row(each) for each in found], indent=2, ensure_ascii=False))
+        return
+    for each in found:
+        typer.echo(f"{each.claim.id} {each.verdict}{f': {each.why}' if each.why else ''}")
+        typer.echo(f"    {each.claim.text} (published: {each.claim.published})")
+        if each.measured:
+            typer.echo(f"    {each.measured}; {each.n}")

@@ -1,0 +1,263 @@
+"""Claims of the papers, the rule that decides each, and what results say of them.
+
+A claim is decided by rules that were written down before its first run (`rules.tsv`): a statistic, which way it must
+lie of a margin, and how many seeds that takes. A statistic has parts (a model, a language), and every part a value with
+a 95 % interval for each seed.
+
+    >        yes if the whole interval is above the margin, no if none of it is
+    <        the other way round
+    within   yes if the whole interval is between -margin and margin, no if it is all outside on one side
+
+A part is met if every seed says yes, and broken if every seed says no. A claim **holds** if all parts of all its rules
+are met, and **does not hold** if one is broken; it is **not decidable at this scale** otherwise, with fewer seeds than
+the rule's `n`, or where what it presupposes (a rule that is `given`) is not met.
+
+Intervals are over sentences and pairs that were measured; what another seed would give is in the seeds, which are few.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from interlingua.errors import InterlinguaError, UnknownNameError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from interlingua.studies.study import Study
+
+HOLDS, FAILS, OPEN = "holds", "does not hold", "not decidable at this scale"
+YES, NO, UNCLEAR = "yes", "no", "unclear"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A statistic, which way it must lie of a margin, and whether it is only what the claim presupposes."""
+
+    claim: str
+    name: str
+    statistic: str
+    direction: str
+    margin: float
+    n: int
+    given: bool
+
+    @property
+    def key(self) -> str:
+        """What its estimates are found by."""
+        return f"{self.claim}.{self.name}"
+
+    def answer(self, part: Part) -> str:
+        """What one part of the statistic says."""
+        low, high, margin = part.low, part.high, self.margin
+        if not low <= high:  # an estimate that does not exist
+            return UNCLEAR
+        if self.direction == "within":
+            inside, outside = -margin <= low and high <= margin, low > margin or high < -margin
+        elif self.direction == ">":
+            inside, outside = low > margin, high <= margin
+        else:
+            inside, outside = high < margin, low >= margin
+        return YES if inside else NO if outside else UNCLEAR
+
+    def __str__(self) -> str:
+        sign = "within ±" if self.direction == "within" else f"{self.direction} "
+        return f"{'given ' if self.given else ''}{self.statistic} {sign}{self.margin:g}" + (
+            f", {self.n} seeds" if self.n > 1 and not self.given else ""
+        )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, and how it is decided."""
+
+    id: str
+    study: str
+    source: str
+    text: str
+    published: str
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """An estimate: of what (a model, a language), with which seed, from how many sentences."""
+
+    of: str
+    seed: int
+    value: float
+    low: float
+    high: float
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, why it is what it is, and the numbers behind it."""
+
+    claim: Claim
+    verdict: str
+    why: str
+    parts: Mapping[str, tuple[Part, ...]]
+
+    @property
+    def measured(self) -> str:
+        """The numbers in a line: each rule with its parts, the mean over seeds."""
+        told = []
+        for rule in self.claim.rules:
+            mine = self.parts.get(rule.name, ())
+            names = list(dict.fromkeys(part.of for part in mine))
+            shown = []
+            for name in names:
+                some = [part for part in mine if part.of == name]
+                mean = sum(part.value for part in some) / len(some)
+                low, high = min(part.low for part in some), max(part.high for part in some)
+                shown.append(f"{name} {mean:.3f} ({low:.3f} to {high:.3f})")
+            if shown:
+                told.append(f"{rule.name}: " + ", ".join(shown))
+        return "; ".join(told)
+
+    @property
+    def n(self) -> str:
+        """How many seeds, and how many sentences a value is of."""
+        some = [part for parts in self.parts.values() for part in parts]
+        if not some:
+            return ""
+        sentences = sorted({part.n for part in some if part.n})
+        seeds = len({part.seed for part in some})
+        return f"{seeds} seed{'s' * (seeds != 1)}" + (f", {sentences[0]:,} sentences" if sentences else "")
+
+
+def claims() -> tuple[Claim, ...]:
+    """All of them, in the order of the papers."""
+    by_claim: dict[str, list[Rule]] = {}
+    for row in _rows("rules.tsv"):
+        rule = Rule(
+            row["claim"],
+            row["name"],
+            row["statistic"],
+            row["direction"],
+            float(row["margin"]),
+            int(row["n"]),
+            row["given"] == "given",
+        )
+        by_claim.setdefault(rule.claim, []).append(rule)
+    return tuple(
+        Claim(
+            row["id"], row["study"], row["source"], row["claim"], row["published"], tuple(by_claim.get(row["id"], ()))
+        )
+        for row in _rows("claims.tsv")
+    )
+
+
+def claim(name: str) -> Claim:
+    """One of them; an error that says what is close where there is none."""
+    every = {each.id: each for each in claims()}
+    if name not in every:
+        raise UnknownNameError("claim", name, every)
+    return every[name]
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    text = (files("interlingua.studies") / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def judge(asked: Claim, study: Study | None, table: pd.DataFrame | None) -> Judgement:
+    """What results say of a claim; without results it is not decided."""
+    if not asked.rules or study is None:
+        return Judgement(asked, OPEN, "its rule is still to be written", {})
+    if table is None or not len(table):
+        return Judgement(asked, OPEN, "it has not been run", {})
+    parts: dict[str, tuple[Part, ...]] = {}
+    for rule in asked.rules:
+        try:
+            parts[rule.name] = tuple(study.estimates[rule.key](table))
+        except InterlinguaError as error:
+            return Judgement(asked, OPEN, f"{rule.name}: {error}", parts)
+        if not parts[rule.name]:
+            return Judgement(asked, OPEN, f"{rule.name}: no cell that it needs has been run", parts)
+    verdict, why = decided(asked.rules, parts)
+    return Judgement(asked, verdict, why, parts)
+
+
+def decided(rules: Sequence[Rule], parts: Mapping[str, Sequence[Part]]) -> tuple[str, str]:
+    """The verdict of rules over their parts, and what decided it."""
+    answers = {rule: dict(_answers(rule, parts[rule.name])) for rule in rules}
+    few = [rule for rule in rules if len({part.seed for part in parts[rule.name]}) < rule.n]
+    for rule, some in answers.items():
+        if rule.given and (unmet := [of for of, answer in some.items() if answer != YES]):
+            return OPEN, f"what it presupposes is not met: {rule.statistic} ({', '.join(unmet)})"
+    if few:
+        return OPEN, f"{few[0].n} seeds are needed"
+    tests = {rule: some for rule, some in answers.items() if not rule.given}
+    broken = [f"{rule.name} ({of})" for rule, some in tests.items() for of, answer in some.items() if answer == NO]
+    if broken:
+        return FAILS, ", ".join(broken)
+    unclear = [f"{rule.name} ({of})" for rule, some in tests.items() for of, answer in some.items() if answer != YES]
+    if unclear:
+        return OPEN, f"intervals or seeds do not agree: {', '.join(unclear)}"
+    return HOLDS, ""
+
+
+def _answers(rule: Rule, parts: Iterable[Part]) -> Iterable[tuple[str, str]]:
+    """Each part by its seeds: yes if all say so, no if all say so."""
+    by_name: dict[str, list[str]] = {}
+    for part in parts:
+        by_name.setdefault(part.of, []).append(rule.answer(part))
+    for name, some in by_name.items():
+        yield name, some[0] if len(set(some)) == 1 else UNCLEAR
+
+
+def written(found: Sequence[Judgement], scales: Mapping[str, str]) -> str:
+    """The page of claims: a table a paper, and what each rule was."""
+    papers: dict[str, list[Judgement]] = {}
+    for each in found:
+        papers.setdefault(each.claim.source.split()[0], []).append(each)
+    counts = {verdict: sum(each.verdict == verdict for each in found) for verdict in (HOLDS, FAILS, OPEN)}
+    lines = [
+        "# Claims",
+        "",
+        "Written by `interlingua study claims` from results, the papers' claims and the rules that decide them.",
+        "",
+        ", ".join(f"{verdict}: {n}" for verdict, n in counts.items()) + f"; {len(found)} in all. "
+        "How a verdict comes about is in docs/replications.md. A verdict is about models of the size that was run.",
+    ]
+    for paper, some in papers.items():
+        lines += [
+            "",
+            f"## {paper}",
+            "",
+            "| claim | what the paper says | published | measured here (95 %) | n | scale | verdict |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        for each in some:
+            verdict = f"**{each.verdict}**" + (f": {each.why}" if each.why else "")
+            cells = [
+                f"{each.claim.id} ({each.claim.source.partition(' ')[2]})", each.claim.text, each.claim.published,
+                each.measured, each.n, scales.get(each.claim.study, "") if each.parts else "", verdict,
+            ]  # fmt: skip
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines += ["", "Rules:", ""]
+        lines += [
+            f"- {each.claim.id}: " + ("; ".join(map(str, each.claim.rules)) or "to be written before its first run")
+            for each in some
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def as_row(found: Judgement) -> dict[str, Any]:
+    """For a program."""
+    return {
+        "claim": found.claim.id,
+        "study": found.claim.study,
+        "verdict": found.verdict,
+        "why": found.why,
+        "measured": found.measured,
+        "n": found.n,
+        "rules": [str(rule) for rule in found.claim.rules],
+    }

@@ -1,0 +1,266 @@
+"""Run a study cell by cell, keep what each found, and read it all again.
+
+A folder of results holds, for every cell that was finished, `cells/NAME.csv` (its rows) and `cells/NAME.json` (its
+settings, signatures, versions and time), and `runs.jsonl`, a line for every attempt, those that failed too. What cells
+share is in `prepared/`, what a cell has under way in `work/NAME/`; a cell that is finished has no work left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlingua import __version__
+from interlingua.analyses.survey import made_with
+from interlingua.errors import FormatError, InputError, InterlinguaError, UnknownNameError
+from interlingua.folders import claimed
+from interlingua.report.tables import pandas, whole
+from interlingua.studies.catalog import find
+from interlingua.studies.study import Cell, Row, Say, Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CELLS, WORK, PREPARED, RUNS, SETTINGS = "cells", "work", "prepared", "runs.jsonl", "settings.json"
+# The columns of a study's table; the settings of cells stand before them.
+COLUMNS = (
+    "state", "corpus", "pooling", "layer", "source", "target", "measure", "value", "low", "high", "null", "published",
+    "n", "signature",
+)  # fmt: skip
+# What a signature says once for many rows: the row says it too.
+_VARIES = re.compile(r"\b(layer|pair):[^|]*")
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a study found: its table, its settings, and every attempt."""
+
+    study: Study
+    settings: Any
+    table: pd.DataFrame
+    cells: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def scale(self) -> str:
+        """How large, in a few words."""
+        return f"{self.settings.size}, {len(self.cells)} of {len(self.cells) + len(self.missing)} cells"
+
+
+def run(
+    study: Study,
+    settings: Any,
+    out: str | Path,
+    *,
+    only: Sequence[str] = (),
+    workers: int = 1,
+    keep: bool = False,
+    prepare_only: bool = False,
+    say: Say = lambda _: None,
+) -> Results:
+    """Run the cells that are not done yet, so many at once; a cell that fails is written down and the others go on."""
+    folder = Path(out)
+    cells = {cell.name: cell for cell in study.cells(settings)}
+    if unknown := [name for name in only if name not in cells]:
+        raise UnknownNameError(f"cell of {study.name}", unknown[0], cells)
+    with claimed(folder):
+        _same(study, settings, folder)
+        (folder / CELLS).mkdir(exist_ok=True)
+        left = [cell for name, cell in cells.items() if (not only or name in only) and not _done(folder, name)]
+        if left:
+            study.prepare(settings, folder / PREPARED, say)
+        if not prepare_only:
+            failed = list(_worked(study, settings, folder, left, workers, keep, say))
+            if failed and len(failed) == len(left):
+                raise InputError(f"no cell of {study.name} could be run; the first: {failed[0]}")
+            if not keep and not failed and not only:
+                shutil.rmtree(folder / PREPARED, ignore_errors=True)
+    return read(study, folder)
+
+
+def _worked(
+    study: Study, settings: Any, folder: Path, left: Sequence[Cell], workers: int, keep: bool, say: Say
+) -> Iterable[str]:
+    """What went wrong, by cell."""
+
+    def finished(cell: Cell, began: float, rows: Sequence[Row] | None, error: BaseException | None) -> str:
+        seconds = time.monotonic() - began
+        _attempt(folder, study, cell, settings, seconds, error)
+        if rows is None:
+            say(f"{cell.name} failed: {error}")
+            return f"{cell.name}: {error}"
+        _keep(folder, study, cell, settings, seconds, rows)
+        if not keep:
+            shutil.rmtree(folder / WORK / cell.name, ignore_errors=True)
+        say(f"{cell.name}: done, {len(rows):,} rows, {seconds:.0f} s")
+        return ""
+
+    if workers <= 1 or len(left) <= 1:
+        for cell in left:
+            began = time.monotonic()
+            say(f"{cell.name}: begun")
+            try:
+                rows = _cell(study.name, settings.model_dump_json(), cell.name, folder, say)
+            except InterlinguaError as error:
+                if told := finished(cell, began, None, error):
+                    yield told
+            else:
+                finished(cell, began, rows, None)
+        return
+    pool = ProcessPoolExecutor(min(workers, len(left)), mp_context=multiprocessing.get_context("spawn"))
+    try:
+        began = time.monotonic()
+        waiting: dict[Future[list[Row]], Cell] = {
+            pool.submit(_cell, study.name, settings.model_dump_json(), cell.name, folder): cell for cell in left
+        }
+        while waiting:
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for each in done:
+                cell, wrong = waiting.pop(each), each.exception()
+                if told := finished(cell, began, None if wrong else each.result(), wrong):
+                    yield told
+    finally:
+        for process in list((getattr(pool, "_processes", None) or {}).values()):
+            process.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _cell(name: str, settings: str, cell: str, folder: Path, say: Say | None = None) -> list[Row]:
+    """In this process or another: the rows of one cell."""
+    study = find(name)
+    how = study.settings.model_validate_json(settings)
+    asked = next(each for each in study.cells(how) if each.name == cell)
+    place = folder / WORK / cell
+    place.mkdir(parents=True, exist_ok=True)
+
+    def told(words: str) -> None:
+        (say or _stderr)(f"{cell}: {words}")
+
+    return list(study.run(asked, how, place, folder / PREPARED, told))
+
+
+def _stderr(words: str) -> None:
+    sys.stderr.write(words + "\n")
+    sys.stderr.flush()
+
+
+def signature(study: Study, cell: Cell, settings: Any) -> str:
+    """What a cell's rows depend on, in a line: a cell can be run again from it."""
+    made = hashlib.sha256(settings.model_dump_json().encode()).hexdigest()[:12]
+    return f"study:{study.name}|cell:{cell.name}|size:{settings.size}|settings:{made}|version:{__version__}"
+
+
+def _keep(folder: Path, study: Study, cell: Cell, settings: Any, seconds: float, rows: Sequence[Row]) -> None:
+    """A cell's table and facts; the facts last, for they say that the table is whole."""
+    signatures: list[str] = []
+    short = []
+    for row in rows:
+        told = _VARIES.sub(r"\1:*", str(row.get("signature", "")))
+        if told not in signatures:
+            signatures.append(told)
+        short.append({**row, "signature": signatures.index(told)})
+    frame = pandas().DataFrame(short, columns=list(COLUMNS))
+    whole(folder / CELLS / f"{cell.name}.csv", frame.to_csv(index=False, float_format="%.6g").encode())
+    facts = {
+        "cell": cell.name,
+        "signature": signature(study, cell, settings),
+        "settings": dict(cell.settings),
+        "seconds": round(seconds),
+        "date": _today(),
+        "versions": made_with(),
+        "signatures": signatures,
+    }
+    whole(folder / CELLS / f"{cell.name}.json", (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _attempt(
+    folder: Path, study: Study, cell: Cell, settings: Any, seconds: float, error: BaseException | None
+) -> None:
+    line = {
+        "date": _today(),
+        "signature": signature(study, cell, settings),
+        "seconds": round(seconds),
+        "error": " ".join(f"{type(error).__name__}: {error}".split())[:300] if error else "",
+    }
+    with (folder / RUNS).open("a", encoding="utf-8") as runs:
+        runs.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _today() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d")
+
+
+def _done(folder: Path, cell: str) -> bool:
+    return (folder / CELLS / f"{cell}.json").exists()
+
+
+def _same(study: Study, settings: Any, folder: Path) -> None:
+    """An error where the folder holds the cells of other settings."""
+    asked = {"study": study.name, **settings.model_dump(mode="json")}
+    place = folder / SETTINGS
+    if place.exists():
+        held = json.loads(place.read_text(encoding="utf-8"))
+        unlike = [key for key in {**held, **asked} if held.get(key) != asked.get(key)]
+        if unlike:
+            key = unlike[0]
+            raise InputError(
+                f"{folder} holds another run ({key} was {held.get(key)!r} and is {asked.get(key)!r}): name another "
+                "folder with --out"
+            )
+    whole(place, (json.dumps(asked, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def read(study: Study, folder: str | Path) -> Results:
+    """What a folder of results holds of a study."""
+    place = Path(folder)
+    if not (place / SETTINGS).exists():
+        raise InputError(f"{place} holds no results of a study: `interlingua study run {study.name} --out {place}`")
+    held = json.loads((place / SETTINGS).read_text(encoding="utf-8"))
+    if held.pop("study", "") != study.name:
+        raise InputError(f"{place} holds another study than {study.name}")
+    settings = study.settings.model_validate(held)
+    names = [cell.name for cell in study.cells(settings)]
+    done = [name for name in names if _done(place, name)]
+    frames = [_table(place / CELLS, name) for name in done]
+    pd = pandas()
+    table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["cell", *COLUMNS])
+    return Results(study, settings, table, tuple(done), tuple(name for name in names if name not in done))
+
+
+def _table(place: Path, name: str) -> pd.DataFrame:
+    """The rows of a cell, with its settings and with signatures in full."""
+    try:
+        facts: Mapping[str, Any] = json.loads((place / f"{name}.json").read_text(encoding="utf-8"))
+        rows = pandas().read_csv(place / f"{name}.csv", keep_default_na=False, na_values=[""])
+    except (OSError, ValueError) as error:
+        raise FormatError(place / f"{name}.csv", None, f"it cannot be read ({error}): run the cell again") from error
+    text = ["state", "corpus", "pooling", "source", "target", "measure"]
+    rows[text] = rows[text].fillna("").astype(str)
+    templates = [facts["signatures"][int(i)] for i in rows["signature"]]
+    pairs = [f"{s}-{t}" for s, t in zip(rows["source"], rows["target"], strict=True)]
+    rows["signature"] = [
+        each.replace("layer:*", f"layer:{layer:g}").replace("pair:*", f"pair:{pair}")
+        for each, layer, pair in zip(templates, rows["layer"].fillna(-1), pairs, strict=True)
+    ]
+    for column, (key, value) in enumerate([("cell", name), *facts["settings"].items()]):
+        rows.insert(column, key, [value] * len(rows))
+    return rows
+
+
+def attempts(folder: str | Path) -> list[dict[str, Any]]:
+    """Every attempt at a cell, those that failed too."""
+    place = Path(folder) / RUNS
+    if not place.exists():
+        return []
+    return [json.loads(line) for line in place.read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,147 @@
+"""What cells of several studies do alike: train a model on text that was prepared once, and look inside a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from interlingua.analyses.compare import compare
+from interlingua.corpora.loading import labelled
+from interlingua.errors import InputError
+from interlingua.extract import extract
+from interlingua.extract.words import sentences
+from interlingua.models import load_model
+from interlingua.pretrain.config import Config
+from interlingua.pretrain.log import Line
+from interlingua.pretrain.prepare import prepared_key
+from interlingua.pretrain.train import pretrain
+from interlingua.report.tables import whole
+from interlingua.report.transfer_tables import WHOLE, TransferTables
+from interlingua.studies.study import Row, Say
+from interlingua.types import LabelledCorpus, ParallelCorpus, Representations
+
+BEFORE, AFTER, RANDOM = "before", "after", "random"
+# What is kept of a comparison.
+FOUND = ("layer", "source", "target", "measure", "value", "low", "high", "null", "published", "n", "signature")
+# The loss has left the plateau where words are guessed by how common they are.
+LEFT = 5.5
+
+
+def config_of(**settings: Any) -> Config:
+    """Settings of a model, without those that are None: its size decides these."""
+    return Config.model_validate({key: value for key, value in settings.items() if value is not None})
+
+
+def prepared(config: Config, shared: Path, say: Say) -> None:
+    """Learn the vocabulary and encode the text, once for all cells that read the same."""
+    place = shared / prepared_key(config.resolved())[:16]
+    if not (place / "data" / "facts.json").exists():
+        pretrain(config, place, device="cpu", prepare_only=True, say=say)
+
+
+def untouched(shared: Path, judged_by: Iterable[Any]) -> str:
+    """A file of the sentences that are judged by, which no model of a study is trained on."""
+    place = shared / "without.txt"
+    if not place.exists():
+        shared.mkdir(parents=True, exist_ok=True)
+        texts: dict[str, None] = {}
+        for record in judged_by:
+            if isinstance(record, ParallelCorpus):
+                texts |= dict.fromkeys(text for column in record.columns for text in column)
+            elif isinstance(record, LabelledCorpus):
+                texts |= dict.fromkeys(text for row in record.texts for text in row)
+            else:
+                texts |= dict.fromkeys(row.text for rows in sentences(record).values() for row in rows)
+        whole(place, "".join(f"{' '.join(text.split())}\n" for text in texts).encode())
+    return str(place)
+
+
+def trained(config: Config, place: Path, shared: Path, say: Say) -> tuple[str, list[Row]]:
+    """A model, in a folder where it goes on after a kill, and how well it reads what was held out."""
+
+    def told(line: Line) -> None:
+        if line.scores:
+            bits = ", ".join(f"{score.language} {score.bits:.3f}" for score in line.scores)
+            say(f"update {line.update:,}, loss {line.loss:.3f}, {line.updates_per_second:.0f}/s, bits {bits}")
+
+    source = shared / prepared_key(config.resolved())[:16]
+    run = pretrain(config, place, prepared_in=source, say=say, progress=told)
+    lines = [json.loads(line) for line in (place / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    last = next((line for line in reversed(lines) if line["scores"]), None)
+    rows: list[Row] = [
+        {"state": BEFORE, "source": score["language"], "measure": name, "value": score[name]}
+        for score in (last["scores"] if last else ())
+        for name in ("bits", "perplexity")
+    ]
+    left = next((line["update"] for line in lines if line["loss"] < LEFT), None)
+    rows.append({"state": BEFORE, "measure": "left the plateau at", "value": left})
+    rows.append({"state": BEFORE, "measure": "updates", "value": run.updates})
+    return str(run.model), rows
+
+
+def looked_into(
+    name: str,
+    corpus: ParallelCorpus,
+    state: str,
+    measures: Sequence[str],
+    *,
+    pooling: str = "mean",
+    published: str = "",
+    blocks: int = 20,
+    cca_intervals: bool = False,
+) -> Iterator[Row]:
+    """Every measure of English with the other languages, by layer; and whether similarity rises and falls.
+
+    With a paper's name in `published`, what its own code gives stands beside. A pattern is two rows at the layer of its
+    peak (`anc.rise`, `anc.fall`: the mean over both halves and its lower bound), of all pairs where no target is named.
+    """
+    model = load_model(name, random=state == RANDOM)
+    reps = _vectors(model, corpus, pooling)
+    beside = _vectors(model, corpus, "mean_all") if published == "del2022" and pooling == "mean" else None
+    found = compare(
+        reps, source="en", measures=measures, as_published=published if beside is not None else "", published=beside,
+        blocks=blocks, nulls=1, cca_intervals=cca_intervals,
+    )  # fmt: skip
+    common = {"state": state, "corpus": corpus.name, "pooling": pooling}
+    for row in found.rows:
+        yield {**common, **{key: row.get(key) for key in FOUND}}
+    for measure in measures:
+        pairs: list[tuple[str, str] | None] = [None, *((str(a), str(b)) for a, b in found.plan.pairs)]
+        for pair in pairs:
+            try:
+                pattern = found.pattern(measure, pair=pair)
+            except InputError:  # no values by block
+                continue
+            ends = {"rise": (pattern.rise, pattern.rise_low), "fall": (pattern.fall, pattern.fall_low)}
+            for what, (value, low) in ends.items():
+                yield {**common, "source": "en", "target": pair[1] if pair else "", "measure": f"{measure}.{what}",
+                       "layer": pattern.peaks[0], "value": value, "low": low, "high": 2 * value - low,
+                       "n": len(corpus)}  # fmt: skip
+
+
+def _vectors(model: Any, corpus: ParallelCorpus, pooling: str) -> Representations:
+    return extract(model, corpus, pooling=pooling, truncate=True)
+
+
+def scored(tables: TransferTables) -> Iterator[Row]:
+    """The scores of a tuned model, a row a language."""
+    for row in tables.scores[tables.scores["init"] == WHOLE].itertuples():
+        if row.metric == tables.metric:
+            yield {"state": AFTER, "corpus": row.set, "source": tables.source, "target": row.language,
+                   "measure": f"{tables.config['task']} {row.metric}", "value": row.value, "low": row.low,
+                   "high": row.high, "n": row.sentences, "signature": tables.signature}  # fmt: skip
+
+
+def sentences_of(name: str, langs: Sequence[str]) -> ParallelCorpus:
+    """The sentences of a set for inference as parallel text: premises once, and hypotheses (XNLI: 10,000)."""
+    columns: dict[str, list[str]] = {lang: [] for lang in langs}
+    for split in ("dev", "test"):
+        sets = {lang: labelled(name, lang, split=split) for lang in langs}
+        first = sets[langs[0]].column("premise")
+        once = [row for row, text in enumerate(first) if text not in first[max(0, row - 3) : row]]
+        for lang, record in sets.items():
+            premises, hypotheses = record.column("premise"), record.column("hypothesis")
+            columns[lang] += [premises[row] for row in once] + list(hypotheses)
+    return ParallelCorpus.from_texts(columns, name=f"{name} sentences", licence="as the set")

@@ -1,0 +1,211 @@
+"""Masked and causal language models of four sizes each: does ANC rise and fall in all of them?
+
+Del & Fishel 2022, figures 3, 5 and 6. A cell is an objective, a shape and a seed: a model of en, fr, de, ru and et
+pretrained from nothing and looked into; masked models are also tuned on English parts of speech and judged in the other
+languages. Models that exist already are looked into as they are (figure 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, model_validator
+
+from interlingua.analyses.transfer import Attempt, transfer
+from interlingua.corpora.loading import parallel
+from interlingua.pretrain.config import Config
+from interlingua.studies.claims import Part
+from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each, mean, pattern
+from interlingua.studies.measured import BEFORE, RANDOM, config_of, looked_into, prepared, scored, trained, untouched
+from interlingua.studies.study import Cell, Row, Say, Settings, Study
+from interlingua.transfer.finetune import Tuning
+from interlingua.transfer.tasks import task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MLM, CLM, GIVEN = "mlm", "clm", "given"
+MEASURES = ("anc", "linear_cka", "debiased_cka", "matching")
+POS = "pos accuracy"
+
+
+class Scaling(Settings):
+    """What is trained. `shapes`: width, depth and heads; `rates` belong to them. `models`: those that exist already."""
+
+    langs: tuple[str, ...]
+    models: tuple[str, ...]
+    model: str
+    shapes: tuple[tuple[int, int, int], ...]
+    rates: tuple[float, ...]
+    updates: int = Field(ge=0)
+    text: str
+    held_out: int = 400
+    parallel: str
+    treebanks: dict[str, str] = Field(default_factory=dict)
+    rows: int = Field(default=0, ge=0)
+    epochs: int = Field(ge=1)
+    blocks: int = Field(default=20, ge=8)
+
+    @model_validator(mode="after")
+    def _together(self) -> Scaling:
+        if len(self.rates) != len(self.shapes):
+            raise ValueError(f"{len(self.shapes)} shapes, and {len(self.rates)} rates")
+        return self
+
+
+def cells(how: Scaling) -> list[Cell]:
+    """The models that exist first, then the largest: they take longest."""
+    given = [
+        Cell(f"given.{Path(name).name}", {"objective": GIVEN, "shape": Path(name).name, "seed": 0, "name": name})
+        for name in how.models
+    ]
+    return given + [
+        Cell(
+            f"{objective}.{depth}x{width}.{seed}",
+            {"objective": objective, "shape": f"{depth} x {width}", "seed": seed, "name": ""},
+        )
+        for seed in range(how.seeds)
+        for width, depth, _ in sorted(how.shapes, reverse=True)
+        for objective in (MLM, CLM)
+    ]
+
+
+def _config(cell: Cell, how: Scaling, shared: Path) -> Config:
+    shapes = [f"{depth} x {width}" for width, depth, _ in how.shapes]
+    at = shapes.index(cell.settings["shape"])
+    width, depth, heads = how.shapes[at]
+    return config_of(
+        preset="post" if cell.settings["objective"] == MLM else "clm",
+        sampling=0.0,
+        size=how.model,
+        seed=cell.settings["seed"],
+        text={lang: [how.text] for lang in how.langs},
+        held_out=how.held_out,
+        without=untouched(shared, _judged_by(how)) if how.treebanks else "",
+        width=width,
+        depth=depth,
+        heads=heads,
+        rate=how.rates[at],
+        updates=how.updates or None,
+    )
+
+
+def _judged_by(how: Scaling) -> Iterator[Any]:
+    yield parallel(how.parallel, *how.langs)
+    for lang, bank in how.treebanks.items():
+        yield task("pos").read(bank, lang, "test")
+
+
+def prepare(how: Scaling, shared: Path, say: Say) -> None:
+    """The text is the same for all of an objective."""
+    first: dict[str, Cell] = {}
+    for cell in cells(how):
+        first.setdefault(cell.settings["objective"], cell)
+    for objective, cell in first.items():
+        if objective != GIVEN:
+            prepared(_config(cell, how, shared), shared, say)
+
+
+def run(cell: Cell, how: Scaling, place: Path, shared: Path, say: Say) -> Iterator[Row]:
+    """Train and look; tune and judge a masked model."""
+    model = cell.settings["name"]
+    if not model:
+        model, rows = trained(_config(cell, how, shared), place / "model", shared, say)
+        yield from rows
+    corpus = parallel(how.parallel, *how.langs)
+    for state in (BEFORE, RANDOM):
+        say(f"looking into it, {state}")
+        yield from looked_into(model, corpus, state, MEASURES, blocks=how.blocks)
+    if cell.settings["objective"] == CLM or not how.treebanks:
+        return
+    say("tuning: pos")
+    asked, banks = task("pos"), how.treebanks
+    learnt, development = (asked.read(banks["en"], "en", split) for split in ("train", "dev"))
+    tests = [asked.read(bank, lang, "test") for lang, bank in banks.items()]
+    attempt = Attempt(task="pos", tuning=Tuning(epochs=how.epochs, seed=cell.settings["seed"]))
+    train = learnt[: how.rows] if how.rows else learnt
+    yield from scored(transfer(model, [train], [development], tests, place / "pos", attempt))
+
+
+def _aligned(table: pd.DataFrame, *, given: bool) -> Iterator[Part]:
+    """The smaller of rise and fall of ANC, over all pairs."""
+    mine = table[(table["objective"] == GIVEN) == given]
+    keys = list(dict.fromkeys(zip(mine["objective"], mine["shape"], strict=True)))
+
+    def made(rows: pd.DataFrame, objective: str, shape: str) -> Estimate:
+        return pattern(chosen(rows, objective=objective, shape=shape, state=BEFORE))
+
+    return each(mine, keys, made)
+
+
+def _transfer(rows: pd.DataFrame, shape: str) -> Estimate:
+    """Mean accuracy over the languages without labels."""
+    mine = chosen(rows, shape=shape, measure=POS)
+    return mean(curve(mine[mine["target"] != "en"]))
+
+
+def _two(rows: pd.DataFrame) -> tuple[str, str]:
+    """The masked models that transfer worst and best."""
+    masked = rows[(rows["objective"] == MLM) & (rows["measure"] == POS)]
+    shapes = list(dict.fromkeys(masked["shape"]))
+    if len(shapes) < 2:
+        raise MissingRowsError
+    ordered = sorted(shapes, key=lambda shape: _transfer(masked, shape).value)
+    return ordered[0], ordered[-1]
+
+
+def _apart(table: pd.DataFrame) -> Iterator[Part]:
+    def made(rows: pd.DataFrame, _: str) -> Estimate:
+        masked = rows[rows["objective"] == MLM]
+        worst, best = _two(rows)
+        return _transfer(masked, best) - _transfer(masked, worst)
+
+    return each(table, ["best and worst"], made)
+
+
+def _order(table: pd.DataFrame) -> Iterator[Part]:
+    def made(rows: pd.DataFrame, _: str) -> Estimate:
+        anc = chosen(rows, objective=MLM, state=BEFORE, measure="anc")
+        worst, best = (mean(curve(anc[anc["shape"] == shape])) for shape in _two(rows))
+        return best - worst
+
+    return each(table, ["best and worst"], made)
+
+
+def figures(table: pd.DataFrame) -> dict[str, Any]:
+    """As in the paper: ANC by layer, the mean over pairs with their spread; a colour a size."""
+    from interlingua.studies.drawn import spread_by_layer
+
+    shown = {
+        "figure-3": (GIVEN, "Figure 3: models that exist", "Published: mBERT and XLM-R rise to about 0.7 and fall."),
+        "figure-5": (MLM, "Figure 5: masked language models", "Published: XLM-R of four sizes rise and fall."),
+        "figure-6": (CLM, "Figure 6: causal language models", "Published: XGLM of five sizes rise and fall."),
+    }
+    random = chosen(table, state=RANDOM, measure="anc")
+    trained_ = chosen(table, state=BEFORE, measure="anc")
+    return {
+        name: spread_by_layer(
+            chosen(trained_, objective=which), chosen(random, objective=which), "shape", f"{title}: ANC", note
+        )
+        for name, (which, title, note) in shown.items()
+    }
+
+
+STUDY = Study(
+    name="scaling",
+    title="ANC in masked and causal language models of four sizes",
+    source="Del & Fishel 2022, figures 3, 5, 6",
+    settings=Scaling,
+    cells=cells,
+    run=run,
+    prepare=prepare,
+    estimates={
+        "D5.pattern": lambda table: _aligned(table, given=True),
+        "D6.pattern": lambda table: _aligned(table, given=False),
+        "D10.apart": _apart,
+        "D10.order": _order,
+    },
+    figures=figures,
+)

@@ -1,0 +1,100 @@
+"""What a study is: cells that are run one by one, the table they make, and what is estimated and drawn from it.
+
+A study is a module here with a `STUDY`, a file of settings beside it (`settings/NAME.yaml`), and a line in the
+catalogue. One dial, the size, decides everything that costs time; `smoke` is the smallest, for a look at whether it
+runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlingua.errors import InputError, MissingExtraError, UnknownNameError
+
+try:
+    import yaml
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError
+except ImportError as _error:
+    raise MissingExtraError("pydantic and pyyaml", "pretrain", "studies") from _error
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from interlingua.studies.claims import Part
+
+SMOKE = "smoke"
+Row = dict[str, Any]
+Say = Callable[[str], None]
+
+
+class Settings(BaseModel):
+    """What every study has settings for; each has more of its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    size: str
+    seeds: int = Field(default=2, ge=1)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model trained or tuned, and measured. `settings` is what sets it apart from the other cells."""
+
+    name: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A published experiment.
+
+    `run` trains and measures a cell in a folder of its own, where it goes on after a kill, and returns rows. `prepare`
+    makes what cells share, once. `estimates` are by claim and rule ("D1.collapsed"): from the table of all rows, each
+    with the settings of its cell, to numbers that rules judge.
+    """
+
+    name: str
+    title: str
+    source: str
+    settings: type[Settings]
+    cells: Callable[[Any], Sequence[Cell]]
+    run: Callable[[Cell, Any, Path, Path, Say], Iterable[Row]]
+    prepare: Callable[[Any, Path, Say], None]
+    estimates: Mapping[str, Callable[[pd.DataFrame], Iterable[Part]]]
+    figures: Callable[[pd.DataFrame], Mapping[str, Any]]
+
+
+def sizes(study: Study) -> list[str]:
+    """The settings of the dial."""
+    return list(_file(study).get("sizes", {}))
+
+
+def settings_of(study: Study, size: str = "", changes: Sequence[str] = ()) -> Any:
+    """The settings of a size (by default the first), changed by `key=value`."""
+    found = _file(study)
+    by_size: dict[str, Any] = found.pop("sizes")
+    size = size or next(iter(by_size))
+    if size not in by_size:
+        raise UnknownNameError(f"size of {study.name}", size, by_size)
+    asked = {"size": size, **found, **(by_size[size] or {})}
+    for change in changes:
+        key, sign, value = change.partition("=")
+        if not sign or key not in study.settings.model_fields:
+            raise UnknownNameError(f"setting of {study.name}", key, study.settings.model_fields)
+        asked[key] = yaml.safe_load(value)
+    try:
+        return study.settings.model_validate(asked)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{study.name}: {where}: {first['msg'].removeprefix('Value error, ')}") from error
+
+
+def _file(study: Study) -> dict[str, Any]:
+    place = files("interlingua.studies") / "settings" / f"{study.name}.yaml"
+    found: dict[str, Any] = yaml.safe_load(place.read_text(encoding="utf-8"))
+    return found
