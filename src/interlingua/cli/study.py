@@ -1,4 +1,4 @@
-"""`interlingua study ls | show | run | claims`: the published experiments, run again."""
+"""`interlingua study ls | show | run | again | claims`: the published experiments, run again."""
 
 from __future__ import annotations
 
@@ -134,12 +134,7 @@ def run(
                 typer.echo(cell.name)
         return
     figures = formats_of(formats)
-
-    def say(words: str) -> None:
-        sys.stderr.write(words + "\n")
-        sys.stderr.flush()
-
-    found = frame.run(study, settings, folder, only=chosen, workers=workers, keep=keep, prepare_only=prepare, say=say)
+    found = frame.run(study, settings, folder, only=chosen, workers=workers, keep=keep, prepare_only=prepare, say=_say)
     if prepare:
         typer.echo(f"what cells share is in {folder / frame.PREPARED}")
         return
@@ -186,11 +181,46 @@ def claims_(
     _tell(found, as_json=as_json)
 
 
+@app.command("again")
+def again(
+    signature: Annotated[str, typer.Argument(help="Of a cell, as cells/NAME.json has it, in quotes.")],
+    out: Annotated[Path, typer.Option("--out", help="A new folder.")],
+    results: Annotated[Path, typer.Option("--results", help="Where results are, a folder a study.")] = ROOT,
+    as_json: Json = False,
+) -> None:
+    """Run one cell again from its signature, and see whether its values lie in the intervals that are kept.
+
+    Example: interlingua study again "study:scaling|cell:mlm.4x128.0|size:mini|settings:0123456789ab" --out again
+    """
+    from interlingua.cli.extract import needs_models
+    from interlingua.errors import InputError
+
+    needs_models()
+    from interlingua.studies import frame
+
+    name = dict(part.partition(":")[::2] for part in signature.split("|")).get("study", "")
+    if not name:
+        raise InputError(f"{signature!r} is no signature of a cell: it has no study; they are in cells/*.json")
+    found = frame.again(signature, results / name, out, _say)
+    if as_json:
+        typer.echo(found.to_json(orient="records", indent=2))
+        return
+    for measure, rows in found.groupby("measure", sort=False):
+        off = (rows["value_again"] - rows["value"]).abs().max()
+        typer.echo(f"{measure}: {rows['inside'].sum()} of {len(rows)} inside their intervals; at most {off:.4f} off")
+    typer.echo(f"{found['inside'].mean():.1%} of {len(found):,} values are inside")
+
+
 def judged(found: Results) -> list[Judgement]:
     """Every claim of a study, by its results."""
     from interlingua.studies.claims import claims, judge
 
     return [judge(claim, found.study, found.table) for claim in claims() if claim.study == found.study.name]
+
+
+def _say(words: str) -> None:
+    sys.stderr.write(words + "\n")
+    sys.stderr.flush()
 
 
 def _known(name: str) -> Any:

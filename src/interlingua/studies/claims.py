@@ -9,8 +9,8 @@ a 95 % interval for each seed.
     within   yes if the whole interval is between -margin and margin, no if it is all outside on one side
 
 A part is met if every seed says yes, and broken if every seed says no. A claim **holds** if all parts of all its rules
-are met, and **does not hold** if one is broken; it is **not decidable at this scale** otherwise, with fewer seeds than
-the rule's `n`, or where what it presupposes (a rule that is `given`) is not met.
+are met, and **does not hold** if one is broken. It is **not decidable at this scale** otherwise, with fewer seeds than
+the rule's `n`, or where what it presupposes (a rule that is `given`) is not met; and **not run** until its cells are.
 
 Intervals are over sentences and pairs that were measured; what another seed would give is in the seeds, which are few.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from interlingua.studies.study import Study
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "not decidable at this scale"
+HOLDS, FAILS, OPEN, NOT_RUN = "holds", "does not hold", "not decidable at this scale", "not run"
 YES, NO, UNCLEAR = "yes", "no", "unclear"
 
 
@@ -170,9 +170,9 @@ def _rows(name: str) -> list[dict[str, str]]:
 def judge(asked: Claim, study: Study | None, table: pd.DataFrame | None) -> Judgement:
     """What results say of a claim; without results it is not decided."""
     if not asked.rules or study is None:
-        return Judgement(asked, OPEN, "its rule is still to be written", {})
+        return Judgement(asked, NOT_RUN, "its rule is still to be written", {})
     if table is None or not len(table):
-        return Judgement(asked, OPEN, "it has not been run", {})
+        return Judgement(asked, NOT_RUN, "", {})
     parts: dict[str, tuple[Part, ...]] = {}
     for rule in asked.rules:
         try:
@@ -180,7 +180,7 @@ def judge(asked: Claim, study: Study | None, table: pd.DataFrame | None) -> Judg
         except InterlinguaError as error:
             return Judgement(asked, OPEN, f"{rule.name}: {error}", parts)
         if not parts[rule.name]:
-            return Judgement(asked, OPEN, f"{rule.name}: no cell that it needs has been run", parts)
+            return Judgement(asked, NOT_RUN, f"{rule.name}: no cell that it needs has been run", parts)
     verdict, why = decided(asked.rules, parts)
     return Judgement(asked, verdict, why, parts)
 
@@ -218,7 +218,7 @@ def written(found: Sequence[Judgement], scales: Mapping[str, str]) -> str:
     papers: dict[str, list[Judgement]] = {}
     for each in found:
         papers.setdefault(each.claim.source.split()[0], []).append(each)
-    counts = {verdict: sum(each.verdict == verdict for each in found) for verdict in (HOLDS, FAILS, OPEN)}
+    counts = {verdict: sum(each.verdict == verdict for each in found) for verdict in (HOLDS, FAILS, OPEN, NOT_RUN)}
     lines = [
         "# Claims",
         "",

@@ -36,8 +36,9 @@ CELLS, WORK, PREPARED, RUNS, SETTINGS = "cells", "work", "prepared", "runs.jsonl
 # The columns of a study's table; the settings of cells stand before them.
 COLUMNS = (
     "state", "corpus", "pooling", "layer", "source", "target", "measure", "value", "low", "high", "null", "published",
-    "n", "signature",
+    "n", "notes", "signature",
 )  # fmt: skip
+TEXT = ("state", "corpus", "pooling", "source", "target", "measure", "notes")
 # What a signature says once for many rows: the row says it too.
 _VARIES = re.compile(r"\b(layer|pair):[^|]*")
 
@@ -79,12 +80,12 @@ def run(
         (folder / CELLS).mkdir(exist_ok=True)
         left = [cell for name, cell in cells.items() if (not only or name in only) and not _done(folder, name)]
         if left:
-            study.prepare(settings, folder / PREPARED, say)
+            study.prepare(left, settings, folder / PREPARED, say)
         if not prepare_only:
-            failed = list(_worked(study, settings, folder, left, workers, keep, say))
-            if failed and len(failed) == len(left):
-                raise InputError(f"no cell of {study.name} could be run; the first: {failed[0]}")
-            if not keep and not failed and not only:
+            wrong = list(_worked(study, settings, folder, left, workers, keep, say))
+            if wrong and len(wrong) == len(left):
+                raise InputError(f"no cell of {study.name} could be run; the first: {wrong[0]}")
+            if not keep and not wrong and not only:
                 shutil.rmtree(folder / PREPARED, ignore_errors=True)
     return read(study, folder)
 
@@ -92,52 +93,53 @@ def run(
 def _worked(
     study: Study, settings: Any, folder: Path, left: Sequence[Cell], workers: int, keep: bool, say: Say
 ) -> Iterable[str]:
-    """What went wrong, by cell."""
+    """What went wrong, a line a cell."""
 
-    def finished(cell: Cell, began: float, rows: Sequence[Row] | None, error: BaseException | None) -> str:
-        seconds = time.monotonic() - began
-        _attempt(folder, study, cell, settings, seconds, error)
-        if rows is None:
-            say(f"{cell.name} failed: {error}")
-            return f"{cell.name}: {error}"
+    def finished(cell: Cell, rows: Sequence[Row], seconds: float) -> None:
+        _attempt(folder, study, cell, settings, seconds, None)
         _keep(folder, study, cell, settings, seconds, rows)
         if not keep:
             shutil.rmtree(folder / WORK / cell.name, ignore_errors=True)
         say(f"{cell.name}: done, {len(rows):,} rows, {seconds:.0f} s")
-        return ""
+
+    def failed(cell: Cell, error: BaseException) -> str:
+        _attempt(folder, study, cell, settings, 0.0, error)
+        say(f"{cell.name} failed: {error}")
+        return f"{cell.name}: {error}"
 
     if workers <= 1 or len(left) <= 1:
         for cell in left:
-            began = time.monotonic()
             say(f"{cell.name}: begun")
             try:
-                rows = _cell(study.name, settings.model_dump_json(), cell.name, folder, say)
+                made = _cell(study.name, settings.model_dump_json(), cell.name, folder, say)
             except InterlinguaError as error:
-                if told := finished(cell, began, None, error):
-                    yield told
+                yield failed(cell, error)
             else:
-                finished(cell, began, rows, None)
+                finished(cell, *made)
         return
     pool = ProcessPoolExecutor(min(workers, len(left)), mp_context=multiprocessing.get_context("spawn"))
     try:
-        began = time.monotonic()
-        waiting: dict[Future[list[Row]], Cell] = {
+        waiting: dict[Future[tuple[list[Row], float]], Cell] = {
             pool.submit(_cell, study.name, settings.model_dump_json(), cell.name, folder): cell for cell in left
         }
         while waiting:
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for each in done:
                 cell, wrong = waiting.pop(each), each.exception()
-                if told := finished(cell, began, None if wrong else each.result(), wrong):
-                    yield told
+                if wrong:
+                    yield failed(cell, wrong)
+                else:
+                    finished(cell, *each.result())
     finally:
+        # an interrupted run does not wait for what is under way: it goes on from there another time
         for process in list((getattr(pool, "_processes", None) or {}).values()):
             process.terminate()
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _cell(name: str, settings: str, cell: str, folder: Path, say: Say | None = None) -> list[Row]:
-    """In this process or another: the rows of one cell."""
+def _cell(name: str, settings: str, cell: str, folder: Path, say: Say | None = None) -> tuple[list[Row], float]:
+    """In this process or another: the rows of one cell, and how long it took."""
+    began = time.monotonic()
     study = find(name)
     how = study.settings.model_validate_json(settings)
     asked = next(each for each in study.cells(how) if each.name == cell)
@@ -147,7 +149,8 @@ def _cell(name: str, settings: str, cell: str, folder: Path, say: Say | None = N
     def told(words: str) -> None:
         (say or _stderr)(f"{cell}: {words}")
 
-    return list(study.run(asked, how, place, folder / PREPARED, told))
+    rows = list(study.run(asked, how, place, folder / PREPARED, told))
+    return rows, time.monotonic() - began
 
 
 def _stderr(words: str) -> None:
@@ -242,11 +245,12 @@ def _table(place: Path, name: str) -> pd.DataFrame:
     """The rows of a cell, with its settings and with signatures in full."""
     try:
         facts: Mapping[str, Any] = json.loads((place / f"{name}.json").read_text(encoding="utf-8"))
-        rows = pandas().read_csv(place / f"{name}.csv", keep_default_na=False, na_values=[""])
+        rows = pandas().read_csv(
+            place / f"{name}.csv", keep_default_na=False, na_values=[""], dtype=dict.fromkeys(TEXT, str)
+        )
     except (OSError, ValueError) as error:
         raise FormatError(place / f"{name}.csv", None, f"it cannot be read ({error}): run the cell again") from error
-    text = ["state", "corpus", "pooling", "source", "target", "measure"]
-    rows[text] = rows[text].fillna("").astype(str)
+    rows[list(TEXT)] = rows[list(TEXT)].fillna("")
     templates = [facts["signatures"][int(i)] for i in rows["signature"]]
     pairs = [f"{s}-{t}" for s, t in zip(rows["source"], rows["target"], strict=True)]
     rows["signature"] = [
@@ -264,3 +268,27 @@ def attempts(folder: str | Path) -> list[dict[str, Any]]:
     if not place.exists():
         return []
     return [json.loads(line) for line in place.read_text(encoding="utf-8").splitlines()]
+
+
+def again(told: str, kept: str | Path, out: str | Path, say: Say = lambda _: None) -> pd.DataFrame:
+    """Run a cell once more from its signature, in another folder, and lay its values beside those that are kept.
+
+    A row a value that has an interval: what is kept, its interval, what was found now, and whether that lies inside.
+    """
+    facts = dict(part.partition(":")[::2] for part in told.split("|"))
+    if missing := [key for key in ("study", "cell", "settings") if not facts.get(key)]:
+        raise InputError(f"{told!r} is no signature of a cell: it has no {missing[0]}; they are in cells/*.json")
+    held = read(find(facts["study"]), kept)
+    if facts["cell"] not in held.cells:
+        raise UnknownNameError(f"cell in {kept}", facts["cell"], held.cells)
+    asked = next(cell for cell in held.study.cells(held.settings) if cell.name == facts["cell"])
+    if (now := signature(held.study, asked, held.settings)).split("|")[:4] != told.split("|")[:4]:
+        raise InputError(f"{kept} holds the cell with other settings: its signature is {now}")
+    if Path(out).resolve() == Path(kept).resolve():
+        raise InputError("what is kept would be found done: name another folder with --out")
+    fresh = run(held.study, held.settings, out, only=[asked.name], say=say)
+    keys = ["state", "corpus", "pooling", "layer", "source", "target", "measure"]
+    mine = [table[table["cell"] == asked.name] for table in (held.table, fresh.table)]
+    both = mine[0].merge(mine[1][[*keys, "value"]], on=keys, suffixes=("", "_again"), how="left")
+    both = both[both["low"].notna() & both["value"].notna()][[*keys, "value", "low", "high", "value_again"]]
+    return both.assign(inside=both["value_again"].between(both["low"], both["high"])).reset_index(drop=True)

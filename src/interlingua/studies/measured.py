@@ -24,7 +24,7 @@ from interlingua.types import LabelledCorpus, ParallelCorpus, Representations
 
 BEFORE, AFTER, RANDOM = "before", "after", "random"
 # What is kept of a comparison.
-FOUND = ("layer", "source", "target", "measure", "value", "low", "high", "null", "published", "n", "signature")
+FOUND = ("layer", "source", "target", "measure", "value", "low", "high", "null", "published", "n", "notes", "signature")
 # The loss has left the plateau where words are guessed by how common they are.
 LEFT = 5.5
 

@@ -7,7 +7,7 @@ speech, judged in the other languages, and looked into again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -85,9 +85,9 @@ def _config(cell: Cell, how: Normalisation, shared: Path) -> Config:
     )
 
 
-def prepare(how: Normalisation, shared: Path, say: Say) -> None:
+def prepare(left: Sequence[Cell], how: Normalisation, shared: Path, say: Say) -> None:
     """The text is the same for all."""
-    prepared(_config(cells(how)[0], how, shared), shared, say)
+    prepared(_config(left[0], how, shared), shared, say)
 
 
 def _corpora(how: Normalisation) -> list[ParallelCorpus]:
@@ -122,10 +122,10 @@ def run(cell: Cell, how: Normalisation, place: Path, shared: Path, say: Say) -> 
     """Train, look, tune, judge, look again."""
     model, rows = trained(_config(cell, how, shared), place / "model", shared, say)
     yield from rows
-    look = partial(looked_into, blocks=how.blocks)
+    look = partial(looked_into, blocks=how.blocks, cca_intervals=bool(how.wide))
     for corpus in _corpora(how):
         say(f"looking into it: {corpus.name}")
-        yield from look(model, corpus, BEFORE, MEASURES, published="del2022", cca_intervals=bool(how.wide))
+        yield from look(model, corpus, BEFORE, MEASURES, published="del2022")
         yield from look(model, corpus, BEFORE, MEASURES, pooling="first")
         yield from look(model, corpus, RANDOM, MEASURES)
     for name in ("nli", "pos") if how.treebanks else ("nli",):

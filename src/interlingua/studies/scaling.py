@@ -7,7 +7,7 @@ languages. Models that exist already are looked into as they are (figure 3).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,14 +98,11 @@ def _judged_by(how: Scaling) -> Iterator[Any]:
         yield task("pos").read(bank, lang, "test")
 
 
-def prepare(how: Scaling, shared: Path, say: Say) -> None:
-    """The text is the same for all of an objective."""
-    first: dict[str, Cell] = {}
-    for cell in cells(how):
-        first.setdefault(cell.settings["objective"], cell)
-    for objective, cell in first.items():
-        if objective != GIVEN:
-            prepared(_config(cell, how, shared), shared, say)
+def prepare(left: Sequence[Cell], how: Scaling, shared: Path, say: Say) -> None:
+    """The text is the same for all of an objective; models that exist need none."""
+    first = {cell.settings["objective"]: cell for cell in reversed(left) if not cell.settings["name"]}
+    for cell in first.values():
+        prepared(_config(cell, how, shared), shared, say)
 
 
 def run(cell: Cell, how: Scaling, place: Path, shared: Path, say: Say) -> Iterator[Row]:

@@ -53,8 +53,8 @@ class Study:
     """A published experiment.
 
     `run` trains and measures a cell in a folder of its own, where it goes on after a kill, and returns rows. `prepare`
-    makes what cells share, once. `estimates` are by claim and rule ("D1.collapsed"): from the table of all rows, each
-    with the settings of its cell, to numbers that rules judge.
+    makes what cells share, once, before the first of them is run. `estimates` are by claim and rule ("D1.collapsed"):
+    from the table of all rows, each with the settings of its cell, to numbers that rules judge.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Study:
     settings: type[Settings]
     cells: Callable[[Any], Sequence[Cell]]
     run: Callable[[Cell, Any, Path, Path, Say], Iterable[Row]]
-    prepare: Callable[[Any, Path, Say], None]
+    prepare: Callable[[Sequence[Cell], Any, Path, Say], None]
     estimates: Mapping[str, Callable[[pd.DataFrame], Iterable[Part]]]
     figures: Callable[[pd.DataFrame], Mapping[str, Any]]
 

@@ -1,0 +1,139 @@
+"""Does every study run end to end at its smallest size, go on after a kill, and keep what failed?"""
+
+import json
+
+import pytest
+
+from interlingua.errors import InputError, UnknownNameError
+from interlingua.studies import frame, normalisation
+from interlingua.studies.catalog import STUDIES, find
+from interlingua.studies.study import SMOKE, settings_of, sizes
+
+
+@pytest.fixture(scope="module", params=STUDIES)
+def smoked(request, tmp_path_factory):
+    study = find(request.param)
+    folder = tmp_path_factory.mktemp(request.param)
+    return study, folder, frame.run(study, settings_of(study, SMOKE), folder)
+
+
+def test_every_study_runs_at_its_smallest_size(smoked):
+    study, folder, found = smoked
+    assert not found.missing
+    assert [cell.name for cell in study.cells(found.settings)] == list(found.cells)
+    values = found.table[found.table["layer"].notna() & (found.table["measure"] == "anc")]
+    there = values[values["value"].notna()]
+    assert there["value"].between(0, 1).all()
+    assert (there["low"] <= there["value"]).all()
+    # the first token's embedding is the same in every sentence: nothing can be correlated, and the row says so
+    without = values[values["value"].isna()]
+    assert set(without["pooling"]) <= {"first"}
+    assert set(without["layer"]) <= {0}
+    assert (without["notes"] != "").all()
+    assert set(found.table["state"]) >= {"before", "random"}
+    assert all(line["error"] == "" for line in frame.attempts(folder))
+    assert not (folder / "work" / found.cells[0]).exists()
+    assert not (folder / "prepared").exists()
+
+
+def test_rows_have_the_signature_of_their_value(smoked):
+    _, _, found = smoked
+    row = found.table[(found.table["measure"] == "anc") & (found.table["layer"] == 1)].iloc[0]
+    assert "|layer:1|" in row["signature"]
+    assert f"|pair:{row['source']}-{row['target']}|" in row["signature"]
+
+
+def test_figures_are_charts(smoked):
+    study, _, found = smoked
+    for name, chart in study.figures(found.table).items():
+        assert chart.to_dict()["title"], name
+
+
+def test_every_size_has_settings_that_are_whole():
+    for name in STUDIES:
+        study = find(name)
+        for size in sizes(study):
+            assert study.cells(settings_of(study, size))
+        assert next(iter(sizes(study))) != SMOKE  # what is run by default is the real thing
+
+
+def test_done_cells_are_not_run_again(smoked, monkeypatch):
+    study, folder, found = smoked
+    before = (folder / "cells" / f"{found.cells[0]}.csv").read_bytes()
+    again = frame.run(study, found.settings, folder)
+    assert again.cells == found.cells
+    assert (folder / "cells" / f"{found.cells[0]}.csv").read_bytes() == before
+    assert len(frame.attempts(folder)) == len(found.cells)
+
+
+def test_other_settings_are_refused(smoked):
+    study, folder, _ = smoked
+    with pytest.raises(InputError, match="holds another run \\(epochs was 1 and is 3\\)"):
+        frame.run(study, settings_of(study, SMOKE, ["epochs=3"]), folder)
+
+
+def test_names_that_are_close_are_told():
+    study = find("normalisation")
+    with pytest.raises(UnknownNameError, match="normalisation"):
+        find("normalization")
+    with pytest.raises(UnknownNameError, match="mini"):
+        settings_of(study, "minny")
+    with pytest.raises(UnknownNameError, match="epochs"):
+        settings_of(study, SMOKE, ["epoch=3"])
+    with pytest.raises(InputError, match="epochs"):
+        settings_of(study, SMOKE, ["epochs=none"])
+    with pytest.raises(UnknownNameError, match="post.0"):
+        frame.run(study, settings_of(study, SMOKE), "nowhere", only=["post.1"])
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """A study of two cells, of which one fails until it is mended."""
+    broken = {"post.0"}
+
+    def run(cell, how, place, shared, say):
+        (place / "begun").touch()
+        if cell.name in broken:
+            raise InputError("out of luck")
+        yield {"state": "before", "measure": "anc", "layer": 0, "source": "en", "target": "fr", "value": 0.123456789,
+               "signature": "measure:anc|pair:en-fr|layer:0|n:3"}  # fmt: skip
+
+    from dataclasses import replace
+
+    made = replace(normalisation.STUDY, run=run, prepare=lambda left, how, shared, say: shared.mkdir(exist_ok=True))
+    monkeypatch.setattr(normalisation, "STUDY", made)
+    return made, broken
+
+
+def test_a_cell_that_fails_is_kept_and_the_others_go_on(failing, tmp_path):
+    study, broken = failing
+    settings = settings_of(study, SMOKE)
+    told = []
+    found = frame.run(study, settings, tmp_path, say=told.append)
+    assert found.cells == ("pre.0", "normformer.0")
+    assert found.missing == ("post.0",)
+    assert "post.0 failed: out of luck" in told
+    assert (tmp_path / "work" / "post.0" / "begun").exists()  # to go on from
+    errors = [json.loads(line)["error"] for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
+    assert errors == ["InputError: out of luck", "", ""]
+    broken.clear()
+    found = frame.run(study, settings, tmp_path)
+    assert not found.missing
+    assert len(frame.attempts(tmp_path)) == 4
+    assert found.table["signature"].iloc[0] == "measure:anc|pair:en-fr|layer:0|n:3"
+    assert found.table["value"].iloc[0] == 0.123457  # six figures are kept
+    assert list(found.table["norm"]) == ["post", "pre", "normformer"]
+
+
+def test_where_nothing_works_it_is_an_error(failing, tmp_path):
+    study, _ = failing
+    with pytest.raises(InputError, match=r"no cell of normalisation could be run; the first: post.0: out of luck"):
+        frame.run(study, settings_of(study, SMOKE), tmp_path, only=["post.0"])
+
+
+def test_a_folder_of_something_else(tmp_path):
+    with pytest.raises(InputError, match="holds no results of a study"):
+        frame.read(find("scaling"), tmp_path)
+    (tmp_path / "settings.json").write_text('{"study": "scaling"}')
+    with pytest.raises(InputError, match="another study than normalisation"):
+        frame.read(find("normalisation"), tmp_path)

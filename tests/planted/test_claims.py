@@ -1,0 +1,173 @@
+"""Do rules decide as they say, and does every rule have its estimate?"""
+
+import math
+
+import pandas as pd
+import pytest
+
+from interlingua.errors import UnknownNameError
+from interlingua.studies.catalog import STUDIES, find
+from interlingua.studies.claims import (
+    FAILS,
+    HOLDS,
+    NO,
+    NOT_RUN,
+    OPEN,
+    UNCLEAR,
+    YES,
+    Part,
+    Rule,
+    claim,
+    claims,
+    decided,
+    judge,
+    written,
+)
+from interlingua.studies.estimates import Estimate, deeper, each, mean, slope
+
+
+def rule(direction=">", margin=0.0, *, n=2, given=False, name="r"):
+    return Rule("D1", name, "a statistic", direction, margin, n, given)
+
+
+def part(low, high, *, of="fr", seed=0):
+    return Part(of, seed, (low + high) / 2, low, high, 100)
+
+
+@pytest.mark.parametrize(
+    ("direction", "margin", "low", "high", "answer"),
+    [
+        (">", 0.3, 0.31, 0.5, YES),
+        (">", 0.3, 0.30, 0.5, UNCLEAR),  # the margin itself is not above it
+        (">", 0.3, 0.1, 0.3, NO),
+        (">", 0.3, 0.1, 0.31, UNCLEAR),
+        ("<", 0.3, 0.1, 0.29, YES),
+        ("<", 0.3, 0.1, 0.30, UNCLEAR),
+        ("<", 0.3, 0.3, 0.4, NO),
+        ("within", 0.03, -0.03, 0.03, YES),
+        ("within", 0.03, -0.01, 0.04, UNCLEAR),
+        ("within", 0.03, 0.031, 0.04, NO),
+        ("within", 0.03, -0.09, -0.04, NO),
+        ("within", 0.03, -0.5, 0.5, UNCLEAR),  # nothing is known: that is not equality
+        (">", 0.0, math.nan, math.nan, UNCLEAR),
+    ],
+)
+def test_an_answer_is_by_the_whole_interval(direction, margin, low, high, answer):
+    assert rule(direction, margin).answer(part(low, high)) == answer
+
+
+def test_a_claim_holds_if_every_part_and_seed_says_so():
+    both = [part(0.1, 0.2, seed=s, of=of) for s in (0, 1) for of in ("fr", "bg")]
+    assert decided([rule()], {"r": both}) == (HOLDS, "")
+
+
+def test_one_part_that_every_seed_denies_breaks_it():
+    parts = [part(0.1, 0.2, seed=s) for s in (0, 1)] + [part(-0.2, -0.1, seed=s, of="bg") for s in (0, 1)]
+    verdict, why = decided([rule()], {"r": parts})
+    assert verdict == FAILS
+    assert "bg" in why
+    assert "fr" not in why
+
+
+def test_seeds_that_disagree_leave_it_open():
+    parts = [part(0.1, 0.2, seed=0), part(-0.2, -0.1, seed=1)]
+    assert decided([rule()], {"r": parts})[0] == OPEN
+
+
+def test_one_seed_decides_nothing_where_two_are_needed():
+    assert decided([rule()], {"r": [part(0.1, 0.2)]}) == (OPEN, "2 seeds are needed")
+    assert decided([rule(n=1)], {"r": [part(0.1, 0.2)]})[0] == HOLDS
+
+
+def test_what_is_presupposed_comes_first():
+    rules = [rule(given=True, name="g"), rule(name="r")]
+    broken = [part(-0.2, -0.1, seed=s) for s in (0, 1)]
+    good = [part(0.1, 0.2, seed=s) for s in (0, 1)]
+    assert decided(rules, {"g": broken, "r": broken})[0] == OPEN
+    assert decided(rules, {"g": good, "r": broken})[0] == FAILS
+    assert decided(rules, {"g": good, "r": good})[0] == HOLDS
+
+
+def test_all_43_claims_are_there_once():
+    names = [each.id for each in claims()]
+    assert len(names) == len(set(names)) == 43
+    assert names == [
+        f"{paper}{i}" for paper, n in (("D", 11), ("W", 15), ("M", 4), ("U", 3), ("C", 10)) for i in range(1, n + 1)
+    ]
+    with pytest.raises(UnknownNameError, match="D1"):
+        claim("D111")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_rule_of_a_study_has_an_estimate_and_every_estimate_a_rule(name):
+    rules = {rule.key for each in claims() if each.study == name for rule in each.rules}
+    assert set(find(name).estimates) == rules
+    assert all(each.rules for each in claims() if each.study == name)
+
+
+def test_estimates_of_a_curve():
+    some = [Estimate(float(i), i - 1.0, i + 1.0, 7) for i in range(9)]
+    assert [e.value for e in deeper(some)] == [5, 6, 7, 8]
+    assert mean(deeper(some)) == Estimate(6.5, 5.5, 7.5, 7)
+    assert slope(some).value == pytest.approx(1)
+    assert slope(some).half == pytest.approx(1 / math.sqrt(60))
+    apart = some[3] - some[1]
+    assert (apart.value, apart.half) == (2, pytest.approx(math.sqrt(2)))
+
+
+def planted(norm, seed, target, state, pooling, measure, values):
+    return [
+        {"norm": norm, "seed": seed, "target": target, "state": state, "pooling": pooling, "measure": measure,
+         "layer": layer, "value": v, "low": v - 0.01, "high": v + 0.01, "published": v, "n": 500, "source": "en"}
+        for layer, v in enumerate(values)
+    ]  # fmt: skip
+
+
+def collapse(deep, *, seeds=(0, 1)):
+    """CKA of 0.8 everywhere but in the deeper half of the Normformer."""
+    rows = []
+    for seed in seeds:
+        for norm in ("post", "pre", "normformer"):
+            for target in ("fr", "bg"):
+                cka = [0.8] * 5 + [deep if norm == "normformer" else 0.8] * 4
+                rows += planted(norm, seed, target, "before", "mean", "linear_cka", cka)
+                rows += planted(norm, seed, target, "before", "mean", "matching", [0.1] + [0.6] * 8)
+                rows += planted(norm, seed, target, "random", "mean", "matching", [0.1] * 9)
+    return pd.DataFrame(rows)
+
+
+def test_a_planted_collapse_is_found():
+    study = find("normalisation")
+    assert judge(claim("D1"), study, collapse(0.05)).verdict == HOLDS
+    assert judge(claim("D2"), study, collapse(0.05)).verdict == HOLDS
+    assert judge(claim("D1"), study, collapse(0.8)).verdict == FAILS
+    # where CKA does not collapse, what happens where it does cannot be said
+    assert judge(claim("D2"), study, collapse(0.8)).verdict == OPEN
+    assert judge(claim("D1"), study, collapse(0.05, seeds=(0,))).verdict == OPEN
+
+
+def test_without_results_nothing_is_decided():
+    study = find("normalisation")
+    assert judge(claim("D1"), study, None).verdict == NOT_RUN
+    assert judge(claim("W1"), None, None).why == "its rule is still to be written"
+    partly = collapse(0.05)
+    found = judge(claim("D1"), study, partly[partly["norm"] == "post"])
+    assert found.verdict == NOT_RUN
+    assert "no cell that it needs" in found.why
+
+
+def test_the_page_has_every_claim_with_its_rule():
+    study = find("normalisation")
+    page = written(
+        [judge(each, study if each.study == "normalisation" else None, collapse(0.05)) for each in claims()], {}
+    )
+    assert page.count("\n| ") == 43 + 4  # and four headings
+    assert "**holds**" in page
+    assert "collapsed: fr 0.050 (0.040 to 0.060)" in page
+    assert "2 seeds, 500 sentences" in page
+
+
+def test_keys_without_rows_are_left_out():
+    table = pd.DataFrame({"seed": [0, 1]})
+    seen = list(each(table, ["a", ("b", "c")], lambda rows, *key: Estimate(len(key), 0, 1)))
+    assert [(p.of, p.seed, p.value) for p in seen] == [("a", 0, 1), ("a", 1, 1), ("b, c", 0, 2), ("b, c", 1, 2)]
