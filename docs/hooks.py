@@ -1,5 +1,6 @@
 """Puts the catalogue into the documentation at build time, so that the two cannot differ."""
 
+from pathlib import Path
 from typing import Any
 
 from interlingua.corpora import CATALOG
@@ -46,8 +47,14 @@ def papers() -> str:
     return "\n".join(lines)
 
 
+def claims() -> str:
+    """What was found of every claim, as the page of claims has it."""
+    text = (Path(__file__).parent.parent / "studies" / "CLAIMS.md").read_text(encoding="utf-8")
+    return text.partition("\n")[2].replace("\n## ", "\n### ")
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by mkdocs for every page."""
-    for mark, table in (("catalogue", catalogue), ("measures", measures), ("papers", papers)):
+    for mark, table in (("catalogue", catalogue), ("measures", measures), ("papers", papers), ("claims", claims)):
         markdown = markdown.replace(f"<!-- {mark} -->", table())
     return markdown

@@ -24,6 +24,7 @@ EXTRAS = {
     "concepts": ("scikit-learn", "clusters of words in context"),
     "transfer": ("ufal.chu_liu_edmonds", "tuning models on tasks, and trees"),
     "unseen": ("uroman", "writing any script in Latin letters"),
+    "studies": ("accelerate", "running published experiments again"),
     "compare": ("scipy", "intervals and comparisons"),
     "zstd": ("zstandard", "text compressed with zstd (.zst)"),
 }

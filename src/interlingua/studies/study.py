@@ -19,7 +19,7 @@ try:
     import yaml
     from pydantic import BaseModel, ConfigDict, Field, ValidationError
 except ImportError as _error:
-    raise MissingExtraError("pydantic and pyyaml", "pretrain", "studies") from _error
+    raise MissingExtraError("pydantic and pyyaml", "studies", "studies") from _error
 
 if TYPE_CHECKING:
     import pandas as pd
