@@ -72,6 +72,15 @@ def test_other_settings_are_refused(smoked):
         frame.run(study, settings_of(study, SMOKE, ["epochs=3"]), folder)
 
 
+def test_seeds_can_be_added(failing, tmp_path):
+    study, broken = failing
+    broken.clear()
+    first = frame.run(study, settings_of(study, SMOKE), tmp_path)
+    more = frame.run(study, settings_of(study, SMOKE, ["seeds=2"]), tmp_path)
+    assert more.cells == (*first.cells, "post.1", "pre.1", "normformer.1")
+    assert len(frame.attempts(tmp_path)) == 6  # the first three were not run again
+
+
 def test_names_that_are_close_are_told():
     study = find("normalisation")
     with pytest.raises(UnknownNameError, match="normalisation"):

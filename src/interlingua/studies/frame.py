@@ -160,7 +160,8 @@ def _stderr(words: str) -> None:
 
 def signature(study: Study, cell: Cell, settings: Any) -> str:
     """What a cell's rows depend on, in a line: a cell can be run again from it."""
-    made = hashlib.sha256(settings.model_dump_json().encode()).hexdigest()[:12]
+    facts = [dict(cell.settings), settings.model_dump(mode="json", exclude=set(settings.axes))]
+    made = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
     return f"study:{study.name}|cell:{cell.name}|size:{settings.size}|settings:{made}|version:{__version__}"
 
 
@@ -214,7 +215,7 @@ def _same(study: Study, settings: Any, folder: Path) -> None:
     place = folder / SETTINGS
     if place.exists():
         held = json.loads(place.read_text(encoding="utf-8"))
-        unlike = [key for key in {**held, **asked} if held.get(key) != asked.get(key)]
+        unlike = [key for key in {**held, **asked} if held.get(key) != asked.get(key) and key not in settings.axes]
         if unlike:
             key = unlike[0]
             raise InputError(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
@@ -50,6 +50,7 @@ NLI = "nli accuracy"
 class Normalisation(Settings):
     """What is trained, on what it is judged. `wide`: a set for inference, whose sentences are compared."""
 
+    axes: ClassVar[tuple[str, ...]] = ("seeds", "norms")
     norms: tuple[str, ...]
     langs: tuple[str, ...]
     model: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -34,6 +34,7 @@ POS = "pos accuracy"
 class Scaling(Settings):
     """What is trained. `shapes`: width, depth and heads; `rates` belong to them. `models`: those that exist already."""
 
+    axes: ClassVar[tuple[str, ...]] = ("seeds", "models", "shapes", "rates")
     langs: tuple[str, ...]
     models: tuple[str, ...]
     model: str
@@ -61,21 +62,20 @@ def cells(how: Scaling) -> list[Cell]:
         Cell(f"given.{Path(name).name}", {"objective": GIVEN, "shape": Path(name).name, "seed": 0, "name": name})
         for name in how.models
     ]
+    shapes = sorted(zip(how.shapes, how.rates, strict=True), reverse=True)
     return given + [
         Cell(
             f"{objective}.{depth}x{width}.{seed}",
-            {"objective": objective, "shape": f"{depth} x {width}", "seed": seed, "name": ""},
+            {"objective": objective, "shape": f"{depth} x {width}", "heads": heads, "rate": rate, "seed": seed},
         )
         for seed in range(how.seeds)
-        for width, depth, _ in sorted(how.shapes, reverse=True)
+        for (width, depth, heads), rate in shapes
         for objective in (MLM, CLM)
     ]
 
 
 def _config(cell: Cell, how: Scaling, shared: Path) -> Config:
-    shapes = [f"{depth} x {width}" for width, depth, _ in how.shapes]
-    at = shapes.index(cell.settings["shape"])
-    width, depth, heads = how.shapes[at]
+    depth, width = map(int, cell.settings["shape"].split(" x "))
     return config_of(
         preset="post" if cell.settings["objective"] == MLM else "clm",
         sampling=0.0,
@@ -86,8 +86,8 @@ def _config(cell: Cell, how: Scaling, shared: Path) -> Config:
         without=untouched(shared, _judged_by(how)) if how.treebanks else "",
         width=width,
         depth=depth,
-        heads=heads,
-        rate=how.rates[at],
+        heads=cell.settings["heads"],
+        rate=cell.settings["rate"],
         updates=how.updates or None,
     )
 
@@ -100,14 +100,14 @@ def _judged_by(how: Scaling) -> Iterator[Any]:
 
 def prepare(left: Sequence[Cell], how: Scaling, shared: Path, say: Say) -> None:
     """The text is the same for all of an objective; models that exist need none."""
-    first = {cell.settings["objective"]: cell for cell in reversed(left) if not cell.settings["name"]}
+    first = {cell.settings["objective"]: cell for cell in reversed(left) if "name" not in cell.settings}
     for cell in first.values():
         prepared(_config(cell, how, shared), shared, say)
 
 
 def run(cell: Cell, how: Scaling, place: Path, shared: Path, say: Say) -> Iterator[Row]:
     """Train and look; tune and judge a masked model."""
-    model = cell.settings["name"]
+    model = cell.settings.get("name", "")
     if not model:
         model, rows = trained(_config(cell, how, shared), place / "model", shared, say)
         yield from rows

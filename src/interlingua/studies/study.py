@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from interlingua.errors import InputError, MissingExtraError, UnknownNameError
 
@@ -32,8 +32,13 @@ Say = Callable[[str], None]
 
 
 class Settings(BaseModel):
-    """What every study has settings for; each has more of its own."""
+    """What every study has settings for; each has more of its own.
 
+    `axes` are settings that say which cells there are and nothing about any of them: results of other seeds or sizes
+    can be added to those that are kept.
+    """
+
+    axes: ClassVar[tuple[str, ...]] = ("seeds",)
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     size: str
@@ -42,7 +47,7 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True)
 class Cell:
-    """One model trained or tuned, and measured. `settings` is what sets it apart from the other cells."""
+    """One model trained or tuned, and measured. `settings` is all that sets it apart from the other cells."""
 
     name: str
     settings: Mapping[str, Any]
