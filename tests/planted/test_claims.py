@@ -24,6 +24,7 @@ from interlingua.studies.claims import (
     written,
 )
 from interlingua.studies.estimates import Estimate, deeper, each, mean, slope
+from interlingua.studies.study import Cell
 
 
 def rule(direction=">", margin=0.0, *, n=2, given=False, name="r"):
@@ -150,10 +151,24 @@ def test_without_results_nothing_is_decided():
     study = find("normalisation")
     assert judge(claim("D1"), study, None).verdict == NOT_RUN
     assert judge(claim("W1"), None, None).why == "its rule is still to be written"
-    partly = collapse(0.05)
-    found = judge(claim("D1"), study, partly[partly["norm"] == "post"])
-    assert found.verdict == NOT_RUN
-    assert "no cell that it needs" in found.why
+    # with one cell missing nothing is decided, whatever the others say; the numbers so far are shown
+    found = judge(claim("D1"), study, collapse(0.05), [Cell("pre.1", {"norm": "pre", "seed": 1})])
+    assert (found.verdict, found.why) == (NOT_RUN, "1 cells that it needs are not done, such as pre.1")
+    assert "collapsed" in found.measured
+
+
+def test_a_claim_waits_for_its_own_cells_only():
+    study = find("scaling")
+    rows = [
+        {"objective": "given", "shape": "m", "seed": 0, "state": "before", "pooling": "mean", "target": "",
+         "measure": f"anc.{end}", "layer": 4, "value": 0.1, "low": 0.05, "high": 0.15, "n": 500}
+        for end in ("rise", "fall")
+    ]  # fmt: skip
+    missing = [Cell("mlm.4x128.0", {"objective": "mlm"})]
+    assert judge(claim("D5"), study, pd.DataFrame(rows), missing).verdict == HOLDS
+    assert judge(claim("D6"), study, pd.DataFrame(rows), missing).verdict == NOT_RUN
+    flat = pd.DataFrame([{**row, "value": -0.1, "low": -0.15, "high": -0.05} for row in rows])
+    assert judge(claim("D5"), study, flat, missing).verdict == FAILS
 
 
 def test_the_page_has_every_claim_with_its_rule():

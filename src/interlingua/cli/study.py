@@ -172,7 +172,9 @@ def claims_(
     for claim in every:
         if not names or claim.id in names or claim.study in names:
             mine = held[claim.study]
-            found.append(judge(claim, mine.study if mine else _known(claim.study), mine.table if mine else None))
+            found.append(
+                judge(claim, mine.study, mine.table, mine.missing) if mine else judge(claim, _known(claim.study), None)
+            )
     if out is not None:
         scales = {study: each.scale for study, each in held.items() if each}
         whole(out, written(found, scales).encode())
@@ -215,7 +217,9 @@ def judged(found: Results) -> list[Judgement]:
     """Every claim of a study, by its results."""
     from interlingua.studies.claims import claims, judge
 
-    return [judge(claim, found.study, found.table) for claim in claims() if claim.study == found.study.name]
+    return [
+        judge(claim, found.study, found.table, found.missing) for claim in claims() if claim.study == found.study.name
+    ]
 
 
 def _say(words: str) -> None:

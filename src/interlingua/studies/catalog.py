@@ -10,6 +10,7 @@ from interlingua.studies.study import Study
 STUDIES: tuple[str, ...] = (
     "normalisation",
     "scaling",
+    "structure",
 )
 
 

@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from interlingua.errors import InterlinguaError, UnknownNameError
+from interlingua.errors import UnknownNameError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from interlingua.studies.study import Study
+    from interlingua.studies.study import Cell, Study
 
 HOLDS, FAILS, OPEN, NOT_RUN = "holds", "does not hold", "not decidable at this scale", "not run"
 YES, NO, UNCLEAR = "yes", "no", "unclear"
@@ -167,20 +167,16 @@ def _rows(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def judge(asked: Claim, study: Study | None, table: pd.DataFrame | None) -> Judgement:
-    """What results say of a claim; without results it is not decided."""
+def judge(asked: Claim, study: Study | None, table: pd.DataFrame | None, missing: Sequence[Cell] = ()) -> Judgement:
+    """What results say of a claim. It is not decided before all cells that it needs are there."""
     if not asked.rules or study is None:
         return Judgement(asked, NOT_RUN, "its rule is still to be written", {})
     if table is None or not len(table):
         return Judgement(asked, NOT_RUN, "", {})
-    parts: dict[str, tuple[Part, ...]] = {}
-    for rule in asked.rules:
-        try:
-            parts[rule.name] = tuple(study.estimates[rule.key](table))
-        except InterlinguaError as error:
-            return Judgement(asked, OPEN, f"{rule.name}: {error}", parts)
-        if not parts[rule.name]:
-            return Judgement(asked, NOT_RUN, f"{rule.name}: no cell that it needs has been run", parts)
+    parts = {rule.name: tuple(study.estimates[rule.key](table)) for rule in asked.rules}
+    needed = study.needs.get(asked.id, lambda _cell: True)
+    if left := [cell.name for cell in missing if needed(cell)]:
+        return Judgement(asked, NOT_RUN, f"{len(left)} cells that it needs are not done, such as {left[0]}", parts)
     verdict, why = decided(asked.rules, parts)
     return Judgement(asked, verdict, why, parts)
 
@@ -188,12 +184,15 @@ def judge(asked: Claim, study: Study | None, table: pd.DataFrame | None) -> Judg
 def decided(rules: Sequence[Rule], parts: Mapping[str, Sequence[Part]]) -> tuple[str, str]:
     """The verdict of rules over their parts, and what decided it."""
     answers = {rule: dict(_answers(rule, parts[rule.name])) for rule in rules}
-    few = [rule for rule in rules if len({part.seed for part in parts[rule.name]}) < rule.n]
     for rule, some in answers.items():
-        if rule.given and (unmet := [of for of, answer in some.items() if answer != YES]):
+        unmet = [of for of, answer in some.items() if answer != YES] or ([] if some else ["no estimate"])
+        if rule.given and unmet:
             return OPEN, f"what it presupposes is not met: {rule.statistic} ({', '.join(unmet)})"
-    if few:
-        return OPEN, f"{few[0].n} seeds are needed"
+    if nothing := [rule.name for rule, some in answers.items() if not some]:
+        return OPEN, f"there is no estimate of {nothing[0]}"
+    for rule in rules:
+        if len({part.seed for part in parts[rule.name]}) < rule.n:
+            return OPEN, f"{rule.n} seeds are needed"
     tests = {rule: some for rule, some in answers.items() if not rule.given}
     broken = [f"{rule.name} ({of})" for rule, some in tests.items() for of, answer in some.items() if answer == NO]
     if broken:

@@ -73,7 +73,7 @@ def beside_published(table: pd.DataFrame, series: str, name: str, title: str) ->
     base = alt.Chart(Rows([*mine, *theirs]))
     y = alt.Y("value:Q", title="score")
     where = {
-        "x": alt.X("series:N", title="", axis=alt.Axis(labelAngle=0)),
+        "x": alt.X("series:N", title="", sort=None, axis=alt.Axis(labelAngle=-30 if len(means) > 12 else 0)),
         "xOffset": alt.XOffset("whose:N", scale=alt.Scale(domain=[OURS, THEIRS])),
     }
     bars = base.mark_bar().encode(

@@ -51,7 +51,7 @@ class Results:
     settings: Any
     table: pd.DataFrame
     cells: tuple[str, ...]
-    missing: tuple[str, ...]
+    missing: tuple[Cell, ...]
 
     @property
     def scale(self) -> str:
@@ -79,9 +79,9 @@ def run(
         _same(study, settings, folder)
         (folder / CELLS).mkdir(exist_ok=True)
         left = [cell for name, cell in cells.items() if (not only or name in only) and not _done(folder, name)]
-        if left:
+        if prepare_only:
             study.prepare(left, settings, folder / PREPARED, say)
-        if not prepare_only:
+        else:
             wrong = list(_worked(study, settings, folder, left, workers, keep, say))
             if wrong and len(wrong) == len(left):
                 raise InputError(f"no cell of {study.name} could be run; the first: {wrong[0]}")
@@ -234,12 +234,12 @@ def read(study: Study, folder: str | Path) -> Results:
     if held.pop("study", "") != study.name:
         raise InputError(f"{place} holds another study than {study.name}")
     settings = study.settings.model_validate(held)
-    names = [cell.name for cell in study.cells(settings)]
-    done = [name for name in names if _done(place, name)]
+    cells = study.cells(settings)
+    done = [cell.name for cell in cells if _done(place, cell.name)]
     frames = [_table(place / CELLS, name) for name in done]
     pd = pandas()
     table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["cell", *COLUMNS])
-    return Results(study, settings, table, tuple(done), tuple(name for name in names if name not in done))
+    return Results(study, settings, table, tuple(done), tuple(cell for cell in cells if cell.name not in done))
 
 
 def _table(place: Path, name: str) -> pd.DataFrame:

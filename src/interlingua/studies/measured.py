@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from interlingua.analyses.compare import compare
 from interlingua.corpora.loading import labelled
 from interlingua.errors import InputError
@@ -34,18 +36,23 @@ def config_of(**settings: Any) -> Config:
     return Config.model_validate({key: value for key, value in settings.items() if value is not None})
 
 
-def prepared(config: Config, shared: Path, say: Say) -> None:
-    """Learn the vocabulary and encode the text, once for all cells that read the same."""
+def prepared(config: Config, shared: Path, say: Say) -> Path:
+    """Learn the vocabulary and encode the text, once for all cells that read the same; the others wait."""
     place = shared / prepared_key(config.resolved())[:16]
-    if not (place / "data" / "facts.json").exists():
-        pretrain(config, place, device="cpu", prepare_only=True, say=say)
+    shared.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{place}.lock"):
+        if not (place / "data" / "facts.json").exists():
+            pretrain(config, place, device="cpu", prepare_only=True, say=say)
+    return place
 
 
 def untouched(shared: Path, judged_by: Iterable[Any]) -> str:
     """A file of the sentences that are judged by, which no model of a study is trained on."""
     place = shared / "without.txt"
-    if not place.exists():
-        shared.mkdir(parents=True, exist_ok=True)
+    shared.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{place}.lock"):
+        if place.exists():
+            return str(place)
         texts: dict[str, None] = {}
         for record in judged_by:
             if isinstance(record, ParallelCorpus):
@@ -66,8 +73,7 @@ def trained(config: Config, place: Path, shared: Path, say: Say) -> tuple[str, l
             bits = ", ".join(f"{score.language} {score.bits:.3f}" for score in line.scores)
             say(f"update {line.update:,}, loss {line.loss:.3f}, {line.updates_per_second:.0f}/s, bits {bits}")
 
-    source = shared / prepared_key(config.resolved())[:16]
-    run = pretrain(config, place, prepared_in=source, say=say, progress=told)
+    run = pretrain(config, place, prepared_in=prepared(config, shared, say), say=say, progress=told)
     lines = [json.loads(line) for line in (place / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     last = next((line for line in reversed(lines) if line["scores"]), None)
     rows: list[Row] = [

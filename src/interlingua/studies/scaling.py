@@ -205,4 +205,9 @@ STUDY = Study(
         "D10.order": _order,
     },
     figures=figures,
+    needs={
+        "D5": lambda cell: cell.settings["objective"] == GIVEN,
+        "D6": lambda cell: cell.settings["objective"] != GIVEN,
+        "D10": lambda cell: cell.settings["objective"] == MLM,
+    },
 )

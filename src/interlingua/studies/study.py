@@ -8,7 +8,7 @@ runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -57,9 +57,10 @@ class Cell:
 class Study:
     """A published experiment.
 
-    `run` trains and measures a cell in a folder of its own, where it goes on after a kill, and returns rows. `prepare`
-    makes what cells share, once, before the first of them is run. `estimates` are by claim and rule ("D1.collapsed"):
-    from the table of all rows, each with the settings of its cell, to numbers that rules judge.
+    `run` trains and measures a cell in a folder of its own, where it goes on after a kill, and returns rows. What cells
+    share is made by the first that needs it; `prepare` makes it beforehand. `estimates` are by claim and rule
+    ("D1.collapsed"): from the table of all rows, each with the settings of its cell, to numbers that rules judge.
+    `needs`: which cells decide a claim, where not all do.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Study:
     prepare: Callable[[Sequence[Cell], Any, Path, Say], None]
     estimates: Mapping[str, Callable[[pd.DataFrame], Iterable[Part]]]
     figures: Callable[[pd.DataFrame], Mapping[str, Any]]
+    needs: Mapping[str, Callable[[Cell], bool]] = field(default_factory=dict)
 
 
 def sizes(study: Study) -> list[str]:

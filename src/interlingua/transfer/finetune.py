@@ -134,7 +134,7 @@ def tune(
     asked, folder = how or Tuning(), Path(out)
     if (folder / FACTS).exists():
         return open_tuned(folder, device=str(model.device))
-    if len(train) > 1 and getattr(model.network.config, "separate", False):
+    if len({task.language(record) for record in train}) > 1 and getattr(model.network.config, "separate", False):
         raise InputError(f"{model.name} has parts for each language: tune it on one language at a time")
     labels = learnt_labels(task, train, development)
     with seeded(asked.seed):

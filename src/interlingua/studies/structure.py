@@ -1,0 +1,329 @@
+"""What does a bilingual model need to transfer: the same domain, shared words, a shared softmax, shared layers?
+
+Wu, Conneau et al. 2020, table 1 and figure 3. A cell is a setting, a language beside English and a seed: a model
+pretrained from nothing on text of both without any parallel text, looked into layer by layer (which the paper does not
+do), tuned on English entities, trees and inference, and judged in the other language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from filelock import FileLock
+from pydantic import Field
+
+from interlingua.analyses.transfer import Attempt, transfer
+from interlingua.corpora.loading import parallel
+from interlingua.pretrain.config import Config
+from interlingua.pretrain.prepare import source_lines
+from interlingua.report.tables import whole
+from interlingua.studies.claims import Part
+from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each, mean
+from interlingua.studies.measured import (
+    BEFORE,
+    RANDOM,
+    config_of,
+    looked_into,
+    prepared,
+    scored,
+    trained,
+    untouched,
+)
+from interlingua.studies.study import Cell, Row, Say, Settings, Study
+from interlingua.transfer.finetune import Tuning
+from interlingua.transfer.tasks import task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURES = ("linear_cka", "debiased_cka", "matching")
+# The control of another domain: not a setting of the paper, which compares with its default.
+SAME = "same-domain"
+OTHER = "wiki-cc"
+# What is scored, and where English must be for a task to count as learnt (a third is chance for inference).
+SCORES = {"nli accuracy": 0.4, "ner f1": 0.5, "parsing las": 0.6}
+# PAN-X has no test set among the data: the first rows of `dev` are asked, and the end of `train` chooses the epoch.
+ASKED, CHOOSING = 4_000, 2_000
+
+
+class Structure(Settings):
+    """What is trained and on what it is judged. `domains`: for each language, its text of one domain and of another."""
+
+    axes: ClassVar[tuple[str, ...]] = ("seeds", "presets", "langs")
+    presets: tuple[str, ...]
+    langs: tuple[str, ...]
+    model: str
+    updates: dict[str, int]
+    text: str
+    held_out: int = 400
+    domains: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = Field(default_factory=dict)
+    characters: int = Field(default=0, ge=0)
+    dictionary: str
+    parallel: str
+    entities: str
+    treebanks: dict[str, str] = Field(default_factory=dict)
+    inference: tuple[tuple[str, str], ...] = ()
+    judged: str = ""
+    rows: int = Field(default=0, ge=0)
+    epochs: dict[str, int]
+    blocks: int = Field(default=20, ge=8)
+
+
+def cells(how: Structure) -> list[Cell]:
+    """Seeds one after the other, and languages within a seed: comparisons are complete as early as can be."""
+    return [
+        Cell(f"{preset}.{lang}.{seed}", {"preset": preset, "language": lang, "seed": seed})
+        for seed in range(how.seeds)
+        for lang in how.langs
+        for preset in how.presets
+    ]
+
+
+def _config(cell: Cell, how: Structure, shared: Path) -> Config:
+    preset, lang = cell.settings["preset"], cell.settings["language"]
+    if preset in (SAME, OTHER):
+        text = {
+            "en": [_cut(how, "en", 0, shared)],
+            lang: [_cut(how, lang, int(preset == OTHER), shared)],
+        }
+    else:
+        text = {each: [how.text] for each in ("en", lang)}
+    return config_of(
+        preset="default" if preset in (SAME, OTHER) else preset,
+        size=how.model,
+        seed=cell.settings["seed"],
+        text=text,
+        held_out=how.held_out,
+        anchors={"dictionaries": {f"en-{lang}": how.dictionary}} if preset == "extra-anchors" else None,
+        without=untouched(shared, _judged_by(how)) if how.treebanks else "",
+        updates=how.updates.get(lang),
+    )
+
+
+def _cut(how: Structure, lang: str, domain: int, shared: Path) -> str:
+    """So many characters of a domain, a line of every source in turn: a file."""
+    place = shared / f"{lang}.{domain}.txt"
+    shared.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{place}.lock"):
+        if place.exists():
+            return str(place)
+        taken, room = [], how.characters
+        sources = [iter(source_lines(source, lang)) for source in how.domains[lang][domain]]
+        while sources and room > 0:
+            for source in list(sources):
+                line = next(source, None)
+                if line is None:
+                    sources.remove(source)
+                elif room > 0:
+                    taken.append(line)
+                    room -= len(line)
+        whole(place, "".join(f"{line}\n" for line in taken).encode())
+    return str(place)
+
+
+def prepare(left: Sequence[Cell], how: Structure, shared: Path, say: Say) -> None:
+    """The text of every pair, once for each kind of vocabulary."""
+    for cell in left:
+        prepared(_config(cell, how, shared), shared, say)
+
+
+def _records(how: Structure, name: str, lang: str) -> tuple[list[Any], list[Any], list[Any]]:
+    """What is tuned on, what the epoch is chosen by, and what is judged by."""
+    asked = task(name)
+    if name == "ner":
+        learnt = asked.read(how.entities, "en", "train")
+        few = min(CHOOSING, len(learnt) // 4)
+        split = "dev" if how.treebanks else "test"
+        tests = [asked.read(how.entities, each, split)[:ASKED] for each in ("en", lang)]
+        return [learnt[:-few]], [learnt[-few:]], tests
+    if name == "nli":
+        train = [asked.read(source, "en", split) for source, split in how.inference]
+        tests = [asked.read(how.judged, each, "test") for each in ("en", lang)]
+        return train, [asked.read(how.judged, "en", "dev")], tests
+    banks = how.treebanks
+    tests = [asked.read(banks[each], each, "test") for each in ("en", lang)]
+    return [asked.read(banks["en"], "en", "train")], [asked.read(banks["en"], "en", "dev")], tests
+
+
+def _judged_by(how: Structure) -> Iterator[Any]:
+    yield parallel(how.parallel, "en", *how.langs)
+    for name, lang in product(how.epochs, how.langs):
+        yield from _records(how, name, lang)[2]
+
+
+def run(cell: Cell, how: Structure, place: Path, shared: Path, say: Say) -> Iterator[Row]:
+    """Train, look, tune on three tasks, judge."""
+    lang = cell.settings["language"]
+    model, rows = trained(_config(cell, how, shared), place / "model", shared, say)
+    yield from rows
+    corpus = parallel(how.parallel, "en", lang)
+    for state in (BEFORE, RANDOM):
+        say(f"looking into it, {state}")
+        yield from looked_into(model, corpus, state, MEASURES, blocks=how.blocks)
+    for name, epochs in how.epochs.items():
+        say(f"tuning: {name}")
+        train, development, tests = _records(how, name, lang)
+        if how.rows:
+            share = -(-how.rows // len(train))
+            train = [record[:share] for record in train]
+        attempt = Attempt(task=name, tuning=Tuning(epochs=epochs, seed=cell.settings["seed"]), keep=False)
+        yield from scored(transfer(model, train, development, tests, place / name, attempt))
+
+
+def _score(rows: pd.DataFrame, preset: str, lang: str, measure: str) -> Estimate:
+    """In the language without labels."""
+    mine = chosen(rows, preset=preset, language=lang, measure=measure)
+    return curve(mine[mine["target"] != "en"])[0]
+
+
+def learnt(table: pd.DataFrame) -> list[str]:
+    """Tasks that the default setting learns in English with every language beside it; others tell nothing."""
+    found = []
+    for measure, least in SCORES.items():
+        english = chosen(table, preset="default", measure=measure, target="en")["value"].astype(float)
+        if len(english) and (english > least).all():
+            found.append(measure)
+    return found
+
+
+def _langs(table: pd.DataFrame) -> list[str]:
+    return list(dict.fromkeys(table["language"]))
+
+
+def _over(rows: pd.DataFrame, preset: str, measures: Iterable[str], langs: Iterable[str]) -> Estimate:
+    """The mean over tasks and languages; an estimate only where all are there."""
+    some = [_score(rows, preset, lang, measure) for measure, lang in product(measures, langs)]
+    if not some:
+        raise MissingRowsError
+    return mean(some)
+
+
+def _difference(table: pd.DataFrame, one: str, other: str) -> Iterator[Part]:
+    """One setting less another, by task, the mean over languages."""
+    langs = _langs(table)
+
+    def made(rows: pd.DataFrame, measure: str) -> Estimate:
+        return _over(rows, one, [measure], langs) - _over(rows, other, [measure], langs)
+
+    return each(table, learnt(table), made)
+
+
+def _most(table: pd.DataFrame) -> Iterator[Part]:
+    """What another domain costs entities, less what it costs the task after them that it costs most."""
+    langs, measures = _langs(table), learnt(table)
+
+    def made(rows: pd.DataFrame, measure: str) -> Estimate:
+        costs = {m: _over(rows, SAME, [m], langs) - _over(rows, OTHER, [m], langs) for m in measures}
+        others = [cost for name, cost in costs.items() if name != measure]
+        if measure not in costs or not others:
+            raise MissingRowsError
+        return costs[measure] - max(others, key=lambda cost: cost.value)
+
+    return each(table, ["ner f1"], made)
+
+
+def _distant(table: pd.DataFrame) -> Iterator[Part]:
+    """What extra anchors gain in Chinese, less what they gain in French; the mean over tasks."""
+    measures = learnt(table)
+
+    def made(rows: pd.DataFrame, _: str) -> Estimate:
+        gains = [_over(rows, "extra-anchors", measures, [lang]) - _over(rows, "default", measures, [lang])
+                 for lang in ("zh", "fr")]  # fmt: skip
+        return gains[0] - gains[1]
+
+    return each(table, ["zh and fr"], made)
+
+
+def _steps(table: pd.DataFrame) -> Iterator[Part]:
+    """What every part that is no longer shared costs; the mean over tasks and languages."""
+    both = (("sep-emb", "sep-emb+L1-3", "sep-emb+L1-6"), ("sep-L1-3", "sep-L1-6"))
+    steps = [pair for series in both for pair in pairwise(("default-anchors", *series))]
+    measures, langs = learnt(table), _langs(table)
+
+    def made(rows: pd.DataFrame, more: str, less: str) -> Estimate:
+        return _over(rows, more, measures, langs) - _over(rows, less, measures, langs)
+
+    return each(table, steps, made)
+
+
+def _chance(table: pd.DataFrame) -> Iterator[Part]:
+    """Entities in distant languages with embeddings and six layers apart."""
+    langs = [lang for lang in _langs(table) if lang != "fr"]
+    return each(table, langs, lambda rows, lang: _score(rows, "sep-emb+L1-6", lang, "ner f1"))
+
+
+def _distance(table: pd.DataFrame) -> Iterator[Part]:
+    """The nearer language less the next, by task, in the default setting."""
+    langs = _langs(table)
+
+    def made(rows: pd.DataFrame, measure: str, near: str, far: str) -> Estimate:
+        return _score(rows, "default", near, measure) - _score(rows, "default", far, measure)
+
+    keys = [(m, a, b) for m in learnt(table) for a, b in pairwise(langs)]
+    return each(table, keys, made)
+
+
+def _taught(table: pd.DataFrame) -> Iterator[Part]:
+    """How many of the three tasks the default setting learns."""
+    many = len(learnt(table))
+    return each(table, ["tasks"], lambda _rows, _key: Estimate(many, many, many))
+
+
+def figures(table: pd.DataFrame) -> dict[str, Any]:
+    """Table 1 as bars beside what was published; and what the paper does not have, similarity by layer."""
+    from interlingua.studies.drawn import beside_published, by_layer
+
+    made = {}
+    for measure in SCORES:
+        name = measure.split()[0]
+        mine = chosen(table, measure=measure)
+        made[f"table-1-{name}"] = beside_published(
+            mine[mine["target"] != "en"], "preset", f"structure {name}", f"Table 1: {measure}"
+        )
+    before, random = (chosen(table, state=state, pooling="mean") for state in (BEFORE, RANDOM))
+    for measure in ("matching", "linear_cka"):
+        made[f"layers-{measure}"] = by_layer(
+            chosen(before, measure=measure), "preset", f"{measure} by layer", "Not in the paper.",
+            random=chosen(random, measure=measure, preset="default"),
+        )  # fmt: skip
+    return made
+
+
+STUDY = Study(
+    name="structure",
+    title="What a bilingual model needs to transfer: domain, words, softmax, layers",
+    source="Wu, Conneau et al. 2020, table 1, figure 3",
+    settings=Structure,
+    cells=cells,
+    run=run,
+    prepare=prepare,
+    estimates={
+        **{f"{claim}.learnt": _taught for claim in ("W1", "W2", "W3", "W4", "W12", "W13", "W14")},
+        "W1.cost": partial(_difference, one=SAME, other=OTHER),
+        "W1.most": _most,
+        "W2.cost": partial(_difference, one="default-anchors", other="no-anchors"),
+        "W3.gain": _distant,
+        "W4.steps": _steps,
+        "W4.chance": _chance,
+        "W12.cost": partial(_difference, one="no-anchors", other="sep-emb"),
+        "W13.equal": partial(_difference, one="default", other="default-anchors"),
+        "W14.order": _distance,
+    },
+    figures=figures,
+    needs={
+        claim: lambda cell, some=("default", *some): cell.settings["preset"] in some
+        for claim, some in {
+            "W1": (SAME, OTHER),
+            "W2": ("default-anchors", "no-anchors"),
+            "W3": ("extra-anchors",),
+            "W4": ("default-anchors", "sep-emb", "sep-emb+L1-3", "sep-emb+L1-6", "sep-L1-3", "sep-L1-6"),
+            "W12": ("no-anchors", "sep-emb"),
+            "W13": ("default-anchors",),
+            "W14": (),
+        }.items()
+    },
+)
