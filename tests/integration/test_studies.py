@@ -21,7 +21,7 @@ def test_every_study_runs_at_its_smallest_size(smoked):
     study, folder, found = smoked
     assert not found.missing
     assert [cell.name for cell in study.cells(found.settings)] == list(found.cells)
-    values = found.table[found.table["layer"].notna() & (found.table["measure"] == "anc")]
+    values = found.table[found.table["layer"].notna() & found.table["measure"].isin(["anc", "linear_cka"])]
     there = values[values["value"].notna()]
     assert there["value"].between(0, 1).all()
     assert (there["low"] <= there["value"]).all()
@@ -38,7 +38,7 @@ def test_every_study_runs_at_its_smallest_size(smoked):
 
 def test_rows_have_the_signature_of_their_value(smoked):
     _, _, found = smoked
-    row = found.table[(found.table["measure"] == "anc") & (found.table["layer"] == 1)].iloc[0]
+    row = found.table[(found.table["measure"] == "linear_cka") & (found.table["layer"] == 1)].iloc[0]
     assert "|layer:1|" in row["signature"]
     assert f"|pair:{row['source']}-{row['target']}|" in row["signature"]
 

@@ -174,8 +174,8 @@ def judge(asked: Claim, study: Study | None, table: pd.DataFrame | None, missing
     if table is None or not len(table):
         return Judgement(asked, NOT_RUN, "", {})
     parts = {rule.name: tuple(study.estimates[rule.key](table)) for rule in asked.rules}
-    needed = study.needs.get(asked.id, lambda _cell: True)
-    if left := [cell.name for cell in missing if needed(cell)]:
+    needed = study.needs.get(asked.id)
+    if left := [cell.name for cell in missing if needed is None or needed(cell)]:
         return Judgement(asked, NOT_RUN, f"{len(left)} cells that it needs are not done, such as {left[0]}", parts)
     verdict, why = decided(asked.rules, parts)
     return Judgement(asked, verdict, why, parts)
