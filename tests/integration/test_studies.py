@@ -68,8 +68,8 @@ def test_done_cells_are_not_run_again(smoked, monkeypatch):
 
 def test_other_settings_are_refused(smoked):
     study, folder, _ = smoked
-    with pytest.raises(InputError, match="holds another run \\(epochs was 1 and is 3\\)"):
-        frame.run(study, settings_of(study, SMOKE, ["epochs=3"]), folder)
+    with pytest.raises(InputError, match="holds another run \\(blocks was 8 and is 10\\)"):
+        frame.run(study, settings_of(study, SMOKE, ["blocks=10"]), folder)
 
 
 def test_seeds_can_be_added(failing, tmp_path):
