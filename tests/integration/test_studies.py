@@ -1,13 +1,14 @@
 """Does every study run end to end at its smallest size, go on after a kill, and keep what failed?"""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.studies import frame, normalisation
 from interlingua.studies.catalog import STUDIES, find
-from interlingua.studies.study import SMOKE, settings_of, sizes
+from interlingua.studies.study import SMOKE, Cell, settings_of, sizes
 
 
 @pytest.fixture(scope="module", params=STUDIES)
@@ -107,8 +108,6 @@ def failing(monkeypatch):
         yield {"state": "before", "measure": "anc", "layer": 0, "source": "en", "target": "fr", "value": 0.123456789,
                "signature": "measure:anc|pair:en-fr|layer:0|n:3"}  # fmt: skip
 
-    from dataclasses import replace
-
     made = replace(normalisation.STUDY, run=run, prepare=lambda left, how, shared, say: shared.mkdir(exist_ok=True))
     monkeypatch.setattr(normalisation, "STUDY", made)
     return made, broken
@@ -132,6 +131,42 @@ def test_a_cell_that_fails_is_kept_and_the_others_go_on(failing, tmp_path):
     assert found.table["signature"].iloc[0] == "measure:anc|pair:en-fr|layer:0|n:3"
     assert found.table["value"].iloc[0] == 0.123457  # six figures are kept
     assert list(found.table["norm"]) == ["post", "pre", "normformer"]
+
+
+def test_a_cell_that_looks_at_others_waits_for_them(failing, tmp_path, monkeypatch):
+    study, broken = failing
+    broken.clear()
+    names = ("post.0", "pre.0", "normformer.0")
+    cells = [Cell(names[0], {"norm": "post", "seed": 0}), Cell(names[1], {"norm": "pre", "seed": 0}, after=names[:1])]
+
+    def run(cell, how, place, shared, say):
+        assert all((shared / frame.MODELS / name).exists() for name in cell.after)
+        (shared / frame.MODELS / cell.name).mkdir(parents=True)
+        yield {"measure": "anc", "value": 1.0}
+
+    made = replace(study, cells=lambda how: cells, run=run)
+    monkeypatch.setattr(normalisation, "STUDY", made)
+    settings = settings_of(made, SMOKE)
+    told = []
+    frame.run(made, settings, tmp_path / "a", keep=True, say=told.append)
+    assert [words for words in told if "begun" in words] == ["post.0: begun", "pre.0: begun"]
+    # asked for alone, it has what it looks at made first
+    assert frame.run(made, settings, tmp_path / "b", only=["pre.0"]).cells == ("post.0", "pre.0")
+
+
+def test_a_cell_does_not_begin_where_what_it_looks_at_failed(failing, tmp_path, monkeypatch):
+    study, _ = failing
+    cells = [
+        Cell("post.0", {"norm": "post", "seed": 0}),
+        Cell("pre.0", {"norm": "pre", "seed": 0}, after=("post.0",)),
+        Cell("normformer.0", {"norm": "normformer", "seed": 0}),
+    ]
+    made = replace(study, cells=lambda how: cells)
+    monkeypatch.setattr(normalisation, "STUDY", made)
+    told = []
+    found = frame.run(made, settings_of(made, SMOKE), tmp_path, say=told.append)
+    assert found.cells == ("normformer.0",)
+    assert "pre.0 failed: it looks at post.0, which failed" in told
 
 
 def test_where_nothing_works_it_is_an_error(failing, tmp_path):

@@ -14,8 +14,8 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CELLS, WORK, PREPARED, RUNS, SETTINGS = "cells", "work", "prepared", "runs.jsonl", "settings.json"
+# Where models that other cells look at are left, under what cells share.
+MODELS = "models"
 # The columns of a study's table; the settings of cells stand before them.
 COLUMNS = (
     "state", "corpus", "pooling", "layer", "source", "target", "measure", "value", "low", "high", "null", "published",
@@ -78,7 +80,7 @@ def run(
     with claimed(folder):
         _same(study, settings, folder)
         (folder / CELLS).mkdir(exist_ok=True)
-        left = [cell for name, cell in cells.items() if (not only or name in only) and not _done(folder, name)]
+        left = _left(cells, only, folder)
         if prepare_only:
             study.prepare(left, settings, folder / PREPARED, say)
         else:
@@ -90,10 +92,20 @@ def run(
     return read(study, folder)
 
 
+def _left(cells: Mapping[str, Cell], only: Sequence[str], folder: Path) -> list[Cell]:
+    """What is not done of what was asked for, and before it what it looks at, where a model is no longer there."""
+    wanted = {name for name in cells if (not only or name in only) and not _done(folder, name)}
+    for cell in reversed(list(cells.values())):
+        if cell.name in wanted:
+            wanted |= {name for name in cell.after if not (folder / PREPARED / MODELS / name).exists()}
+    return [cell for name, cell in cells.items() if name in wanted]
+
+
 def _worked(
     study: Study, settings: Any, folder: Path, left: Sequence[Cell], workers: int, keep: bool, say: Say
 ) -> Iterable[str]:
-    """What went wrong, a line a cell."""
+    """What went wrong, a line a cell. A cell begins when those that it looks at are done."""
+    asked = settings.model_dump_json()
 
     def finished(cell: Cell, rows: Sequence[Row], seconds: float) -> None:
         _attempt(folder, study, cell, settings, seconds, None)
@@ -107,26 +119,31 @@ def _worked(
         say(f"{cell.name} failed: {error}")
         return f"{cell.name}: {error}"
 
-    if workers <= 1 or len(left) <= 1:
-        for cell in left:
-            say(f"{cell.name}: begun")
-            try:
-                made = _cell(study.name, settings.model_dump_json(), cell.name, folder, say)
-            except InterlinguaError as error:
-                yield failed(cell, error)
-            else:
-                finished(cell, *made)
-        return
-    pool = ProcessPoolExecutor(min(workers, len(left)), mp_context=multiprocessing.get_context("spawn"))
+    waiting, broken = list(left), set[str]()
+    under_way: dict[Future[tuple[list[Row], float]], Cell] = {}
+    pool = _pool(min(workers, len(left)))
+
+    def next_one() -> Cell | None:
+        """A cell that waits for no other, if there is room for it."""
+        before = {cell.name for cell in (*waiting, *under_way.values())}
+        free = (cell for cell in waiting if not before & set(cell.after))
+        return next(free, None) if len(under_way) < workers else None
+
     try:
-        waiting: dict[Future[tuple[list[Row], float]], Cell] = {
-            pool.submit(_cell, study.name, settings.model_dump_json(), cell.name, folder): cell for cell in left
-        }
-        while waiting:
-            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+        while waiting or under_way:
+            while cell := next_one():
+                waiting.remove(cell)
+                if lost := broken & set(cell.after):
+                    broken.add(cell.name)
+                    yield failed(cell, InputError(f"it looks at {min(lost)}, which failed"))
+                else:
+                    say(f"{cell.name}: begun")
+                    under_way[pool.submit(_cell, study.name, asked, cell.name, folder)] = cell
+            done, _ = wait(under_way, return_when=FIRST_COMPLETED)
             for each in done:
-                cell, wrong = waiting.pop(each), each.exception()
+                cell, wrong = under_way.pop(each), each.exception()
                 if wrong:
+                    broken.add(cell.name)
                     yield failed(cell, wrong)
                 else:
                     finished(cell, *each.result())
@@ -137,7 +154,26 @@ def _worked(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _cell(name: str, settings: str, cell: str, folder: Path, say: Say | None = None) -> tuple[list[Row], float]:
+class _Here(Executor):
+    """One at a time, in this process: nothing to start, and what goes wrong is seen where it went wrong."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Done at once."""
+        made: Future[Any] = Future()
+        try:
+            made.set_result(fn(*args, **kwargs))
+        except InterlinguaError as error:
+            made.set_exception(error)
+        return made
+
+
+def _pool(workers: int) -> Executor:
+    if workers <= 1:
+        return _Here()
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _cell(name: str, settings: str, cell: str, folder: Path) -> tuple[list[Row], float]:
     """In this process or another: the rows of one cell, and how long it took."""
     began = time.monotonic()
     study = find(name)
@@ -147,7 +183,7 @@ def _cell(name: str, settings: str, cell: str, folder: Path, say: Say | None = N
     place.mkdir(parents=True, exist_ok=True)
 
     def told(words: str) -> None:
-        (say or _stderr)(f"{cell}: {words}")
+        _stderr(f"{cell}: {words}")
 
     rows = list(study.run(asked, how, place, folder / PREPARED, told))
     return rows, time.monotonic() - began

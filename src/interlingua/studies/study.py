@@ -47,10 +47,14 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True)
 class Cell:
-    """One model trained or tuned, and measured. `settings` is all that sets it apart from the other cells."""
+    """One model trained or tuned, and measured. `settings` is all that sets it apart from the other cells.
+
+    `after`: cells whose models it looks at. They stand before it, and leave their models in `models/`.
+    """
 
     name: str
     settings: Mapping[str, Any]
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
