@@ -8,7 +8,7 @@ import pytest
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.studies import frame, normalisation
 from interlingua.studies.catalog import STUDIES, find
-from interlingua.studies.study import SMOKE, Cell, settings_of, sizes
+from interlingua.studies.study import MODELS, SMOKE, Cell, settings_of, sizes
 
 
 @pytest.fixture(scope="module", params=STUDIES)
@@ -140,8 +140,8 @@ def test_a_cell_that_looks_at_others_waits_for_them(failing, tmp_path, monkeypat
     cells = [Cell(names[0], {"norm": "post", "seed": 0}), Cell(names[1], {"norm": "pre", "seed": 0}, after=names[:1])]
 
     def run(cell, how, place, shared, say):
-        assert all((shared / frame.MODELS / name).exists() for name in cell.after)
-        (shared / frame.MODELS / cell.name).mkdir(parents=True)
+        assert all((shared / MODELS / name).exists() for name in cell.after)
+        (shared / MODELS / cell.name).mkdir(parents=True)
         yield {"measure": "anc", "value": 1.0}
 
     made = replace(study, cells=lambda how: cells, run=run)

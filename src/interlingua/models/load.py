@@ -55,10 +55,12 @@ class Model:
     # the language whose own parts are used, and tokenizers by language, of a network that has some
     language: str = ""
     tokenizers: Mapping[str, Any] = field(default_factory=dict)
+    # read every language with the parts of this one: a second English (en@2) is no language of its own
+    pinned: str = ""
 
     def of(self, language: Language) -> Model:
         """The model as it reads a language: itself, unless languages have parts or tokenizers of their own."""
-        tag = str(language)
+        tag = self.pinned or str(language)
         known = list(self.tokenizers) or (self.network.config.languages if _separate(self.network) else [])
         if not known:
             return self

@@ -11,6 +11,7 @@ STUDIES: tuple[str, ...] = (
     "normalisation",
     "scaling",
     "structure",
+    "monolingual",
 )
 
 

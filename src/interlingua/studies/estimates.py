@@ -77,7 +77,9 @@ def deeper(curve_: list[Estimate]) -> list[Estimate]:
 
 
 def mean(some: list[Estimate]) -> Estimate:
-    """Over layers."""
+    """Of all of them."""
+    if not some:
+        raise MissingRowsError
     value, low, high = (float(np.mean([getattr(one, end) for one in some])) for end in ("value", "low", "high"))
     return Estimate(value, low, high, some[0].n)
 

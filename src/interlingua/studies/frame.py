@@ -27,14 +27,12 @@ from interlingua.errors import FormatError, InputError, InterlinguaError, Unknow
 from interlingua.folders import claimed
 from interlingua.report.tables import pandas, whole
 from interlingua.studies.catalog import find
-from interlingua.studies.study import Cell, Row, Say, Study
+from interlingua.studies.study import MODELS, Cell, Row, Say, Study
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CELLS, WORK, PREPARED, RUNS, SETTINGS = "cells", "work", "prepared", "runs.jsonl", "settings.json"
-# Where models that other cells look at are left, under what cells share.
-MODELS = "models"
 # The columns of a study's table; the settings of cells stand before them.
 COLUMNS = (
     "state", "corpus", "pooling", "layer", "source", "target", "measure", "value", "low", "high", "null", "published",

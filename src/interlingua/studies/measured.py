@@ -14,7 +14,7 @@ from interlingua.corpora.loading import labelled
 from interlingua.errors import InputError
 from interlingua.extract import extract
 from interlingua.extract.words import sentences
-from interlingua.models import load_model
+from interlingua.models import Model, PerLanguage, load_model
 from interlingua.pretrain.config import Config
 from interlingua.pretrain.log import Line
 from interlingua.pretrain.prepare import prepared_key
@@ -88,7 +88,7 @@ def trained(config: Config, place: Path, shared: Path, say: Say) -> tuple[str, l
 
 
 def looked_into(
-    name: str,
+    name: str | Model | PerLanguage,
     corpus: ParallelCorpus,
     state: str,
     measures: Sequence[str],
@@ -103,7 +103,7 @@ def looked_into(
     With a paper's name in `published`, what its own code gives stands beside. A pattern is two rows at the layer of its
     peak (`anc.rise`, `anc.fall`: the mean over both halves and its lower bound), of all pairs where no target is named.
     """
-    model = load_model(name, random=state == RANDOM)
+    model = load_model(name, random=state == RANDOM) if isinstance(name, str) else name
     reps = _vectors(model, corpus, pooling)
     beside = _vectors(model, corpus, "mean_all") if published == "del2022" and pooling == "mean" else None
     found = compare(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from interlingua.studies.claims import Part
 
 SMOKE = "smoke"
+# Where models that other cells look at are left, under what cells share.
+MODELS = "models"
 Row = dict[str, Any]
 Say = Callable[[str], None]
 
