@@ -24,7 +24,7 @@ def test_studies_are_listed_and_shown(here):
     assert all(row["claims"] and "smoke" in row["sizes"] for row in found)
     shown = here("study", "show", "normalisation", "--results", "nowhere").stdout
     assert "cells: 0 of 6 done" in shown
-    assert "mean linear CKA over the deeper half of the Normformer < 0.3, 2 seeds" in shown
+    assert "mean linear CKA over the deeper half of the Normformer < 0.2, 2 seeds" in shown
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,11 @@ def test_studies_are_listed_and_shown(here):
         (("run", "scaling", "--smoke", "--size", "mini"), "--smoke is a size: leave --size out"),
         (("run", "scaling", "--set", "epoch=3"), "unknown setting of scaling 'epoch': did you mean epochs"),
         (("claims", "D99"), "unknown claim or study 'D99'"),
+        (("run", "scaling", "--set", "epochs=["), "the value is not YAML"),
+        (("run", "scaling", "--set", "model=huge"), "scaling: model: Input should be"),
+        (("run", "scaling", "--cells", "mlm", "--dry-run"), "unknown cell of scaling 'mlm'"),
+        (("claims", "D1", "--out", "page.md"), "the page is of all claims"),
+        (("claims", "--results", "nowhere"), "nowhere is not there"),
         (("again", "nonsense", "--out", "there"), "is no signature of a cell: it has no study"),
         (("again", "study:scaling|cell:x|settings:y", "--out", "there"), "holds no results of a study"),
     ],
@@ -59,12 +64,15 @@ def test_a_study_is_run_judged_and_run_again(cli, tmp_path):
     assert facts["signature"].startswith("study:scaling|cell:mlm.2x32.0|size:smoke|settings:")
     claims = json.loads(cli("study", "claims", "scaling", "--results", str(where.parent), "--json").stdout)
     assert [row["claim"] for row in claims] == ["D5", "D6", "D10"]
-    assert claims[0]["verdict"] == "not run"
-    assert "mlm, 2 x 32" in claims[1]["measured"]
+    assert {row["verdict"] for row in claims} == {"not run"}
+    assert claims[1]["why"] == "the smallest size is there to see that it runs"
+    assert claims[1]["rules"][0]["parts"][0]["of"] == "mlm, 2 x 32"
     more = ("--results", str(where.parent), "--out", str(tmp_path / "again"))
     again = cli("study", "again", facts["signature"], *more)
     assert again.returncode == 0, again.stderr
     assert again.stdout.splitlines()[-1].startswith("100.0% of ")
+    # what is done in a folder is not taken for what was found now
+    assert "has mlm.2x32.0 done already" in cli("study", "again", facts["signature"], *more).stderr
 
 
 def test_the_page_of_claims_is_what_results_say(here, tmp_path):

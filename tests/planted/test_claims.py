@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from interlingua.errors import UnknownNameError
+from interlingua.errors import InputError, UnknownNameError
 from interlingua.studies.catalog import STUDIES, find
 from interlingua.studies.claims import (
     FAILS,
@@ -23,8 +23,9 @@ from interlingua.studies.claims import (
     judge,
     written,
 )
-from interlingua.studies.estimates import Estimate, deeper, each, mean, slope
-from interlingua.studies.study import Cell
+from interlingua.studies.estimates import Estimate, curve, deeper, each, mean, slope
+from interlingua.studies.results import Results
+from interlingua.studies.study import Cell, settings_of
 
 
 def rule(direction=">", margin=0.0, *, n=2, given=False, name="r"):
@@ -76,7 +77,10 @@ def test_seeds_that_disagree_leave_it_open():
 
 
 def test_one_seed_decides_nothing_where_two_are_needed():
-    assert decided([rule()], {"r": [part(0.1, 0.2)]}) == (OPEN, "2 seeds are needed")
+    assert decided([rule()], {"r": [part(0.1, 0.2)]}) == (OPEN, "2 seeds are needed: r (fr)")
+    # two seeds of two parts are one seed of each
+    apart = [part(0.1, 0.2, seed=0), part(0.1, 0.2, seed=1, of="bg")]
+    assert decided([rule()], {"r": apart})[0] == OPEN
     assert decided([rule(n=1)], {"r": [part(0.1, 0.2)]})[0] == HOLDS
 
 
@@ -108,8 +112,8 @@ def test_every_rule_of_a_study_has_an_estimate_and_every_estimate_a_rule(name):
 
 def test_estimates_of_a_curve():
     some = [Estimate(float(i), i - 1.0, i + 1.0, 7) for i in range(9)]
-    assert [e.value for e in deeper(some)] == [5, 6, 7, 8]
-    assert mean(deeper(some)) == Estimate(6.5, 5.5, 7.5, 7)
+    assert [e.value for e in deeper(some)] == [4, 5, 6, 7, 8]
+    assert mean(deeper(some)) == Estimate(6, 5, 7, 7)
     assert slope(some).value == pytest.approx(1)
     assert slope(some).half == pytest.approx(1 / math.sqrt(60))
     apart = some[3] - some[1]
@@ -124,58 +128,92 @@ def planted(norm, seed, target, state, pooling, measure, values):
     ]  # fmt: skip
 
 
-def collapse(deep, *, seeds=(0, 1)):
-    """CKA of 0.8 everywhere but in the deeper half of the Normformer."""
+def results(study, rows, missing=(), size="mini"):
+    settings = settings_of(study, size)
+    return Results(study, settings, pd.DataFrame(rows), (), tuple(missing))
+
+
+def collapse(deep, *, seeds=(0, 1), pos=0.8, missing=(), size="mini"):
+    """CKA of 0.8 everywhere but in the deeper half of the Normformer, which transfers as well as the others."""
     rows = []
     for seed in seeds:
         for norm in ("post", "pre", "normformer"):
             for target in ("fr", "bg"):
-                cka = [0.8] * 5 + [deep if norm == "normformer" else 0.8] * 4
+                cka = [0.8] * 4 + [deep if norm == "normformer" else 0.8] * 5
                 rows += planted(norm, seed, target, "before", "mean", "linear_cka", cka)
                 rows += planted(norm, seed, target, "before", "mean", "matching", [0.1] + [0.6] * 8)
                 rows += planted(norm, seed, target, "random", "mean", "matching", [0.1] * 9)
-    return pd.DataFrame(rows)
+                score = pos if norm == "normformer" else 0.8
+                rows += planted(norm, seed, target, "after", "", "pos accuracy", [score])
+    return results(find("normalisation"), rows, missing, size)
+
+
+def inference(en, fr, *, post=None, seeds=(0, 1)):
+    rows = []
+    for seed in seeds:
+        for norm in ("post", "pre", "normformer"):
+            rows += planted(norm, seed, "en", "after", "", "nli accuracy", [en])
+            for target in ("fr", "bg"):
+                score = post if post is not None and norm == "post" else fr
+                rows += planted(norm, seed, target, "after", "", "nli accuracy", [score])
+    return results(find("normalisation"), rows)
 
 
 def test_a_planted_collapse_is_found():
-    study = find("normalisation")
-    assert judge(claim("D1"), study, collapse(0.05)).verdict == HOLDS
-    assert judge(claim("D2"), study, collapse(0.05)).verdict == HOLDS
-    assert judge(claim("D1"), study, collapse(0.8)).verdict == FAILS
+    assert judge(claim("D1"), collapse(0.05)).verdict == HOLDS
+    assert judge(claim("D2"), collapse(0.05)).verdict == HOLDS
+    assert judge(claim("D1"), collapse(0.8)).verdict == FAILS
     # where CKA does not collapse, what happens where it does cannot be said
-    assert judge(claim("D2"), study, collapse(0.8)).verdict == OPEN
-    assert judge(claim("D1"), study, collapse(0.05, seeds=(0,))).verdict == OPEN
+    assert judge(claim("D2"), collapse(0.8)).verdict == OPEN
+    assert judge(claim("D1"), collapse(0.05, seeds=(0,))).verdict == OPEN
+    # a Normformer that transfers far worse is no case against CKA
+    assert judge(claim("D1"), collapse(0.05, pos=0.5)).verdict == FAILS
+
+
+def test_equal_transfer_is_found_where_there_is_any():
+    assert judge(claim("D3"), inference(0.75, 0.7)).verdict == HOLDS
+    assert judge(claim("D3"), inference(0.75, 0.7, post=0.6)).verdict == FAILS
+    # nothing was learnt, or nothing was transferred: equally bad is no evidence of equality
+    assert judge(claim("D3"), inference(0.34, 0.33)).verdict == OPEN
+    assert judge(claim("D3"), inference(0.45, 0.333)).verdict == OPEN
+    # equal, and far below English
+    assert judge(claim("D3"), inference(0.75, 0.4)).verdict == FAILS
 
 
 def test_without_results_nothing_is_decided():
-    study = find("normalisation")
-    assert judge(claim("D1"), study, None).verdict == NOT_RUN
-    assert judge(claim("W1"), None, None).why == "its rule is still to be written"
+    assert judge(claim("D1"), None).verdict == NOT_RUN
+    assert judge(claim("M1"), None).why == "its rule is still to be written"
     # with one cell missing nothing is decided, whatever the others say; the numbers so far are shown
-    found = judge(claim("D1"), study, collapse(0.05), [Cell("pre.1", {"norm": "pre", "seed": 1})])
-    assert (found.verdict, found.why) == (NOT_RUN, "1 cells that it needs are not done, such as pre.1")
+    found = judge(claim("D1"), collapse(0.05, missing=[Cell("pre.1", {"norm": "pre", "seed": 1})]))
+    assert (found.verdict, found.why) == (NOT_RUN, "cells that it needs are not done: 1, such as pre.1")
     assert "collapsed" in found.measured
+    assert judge(claim("D1"), collapse(0.05, size="smoke")).verdict == NOT_RUN
+
+
+def given(value, shape="xlm-roberta-base", shapes=1):
+    return [
+        {"objective": "given", "shape": name, "seed": 0, "state": "before", "pooling": "mean", "target": "",
+         "measure": f"anc.{end}", "layer": 4, "value": value, "low": value - 0.05, "high": value + 0.05, "n": 500}
+        for end in ("rise", "fall")
+        for name in (shape, "bert-base-multilingual-cased")[:shapes]
+    ]  # fmt: skip
 
 
 def test_a_claim_waits_for_its_own_cells_only():
     study = find("scaling")
-    rows = [
-        {"objective": "given", "shape": "m", "seed": 0, "state": "before", "pooling": "mean", "target": "",
-         "measure": f"anc.{end}", "layer": 4, "value": 0.1, "low": 0.05, "high": 0.15, "n": 500}
-        for end in ("rise", "fall")
-    ]  # fmt: skip
     missing = [Cell("mlm.4x128.0", {"objective": "mlm"})]
-    assert judge(claim("D5"), study, pd.DataFrame(rows), missing).verdict == HOLDS
-    assert judge(claim("D6"), study, pd.DataFrame(rows), missing).verdict == NOT_RUN
-    flat = pd.DataFrame([{**row, "value": -0.1, "low": -0.15, "high": -0.05} for row in rows])
-    assert judge(claim("D5"), study, flat, missing).verdict == FAILS
+    assert judge(claim("D5"), results(study, given(0.1, shapes=2), missing)).verdict == HOLDS
+    assert judge(claim("D6"), results(study, given(0.1, shapes=2), missing)).verdict == NOT_RUN
+    assert judge(claim("D5"), results(study, given(-0.1, shapes=2), missing)).verdict == FAILS
+    # another model than the paper's decides nothing of it
+    found = judge(claim("D5"), results(study, given(0.1, "built-in"), missing))
+    assert found.verdict == OPEN
+    assert "mBERT, XLM-R" in found.why
 
 
 def test_the_page_has_every_claim_with_its_rule():
-    study = find("normalisation")
-    page = written(
-        [judge(each, study if each.study == "normalisation" else None, collapse(0.05)) for each in claims()], {}
-    )
+    held = {"normalisation": collapse(0.05)}
+    page = written([judge(each, held.get(each.study)) for each in claims()], {})
     assert page.count("\n| ") == 43 + 4  # and four headings
     assert "**holds**" in page
     assert "collapsed: fr 0.050 (0.040 to 0.060)" in page
@@ -186,3 +224,15 @@ def test_keys_without_rows_are_left_out():
     table = pd.DataFrame({"seed": [0, 1]})
     seen = list(each(table, ["a", ("b", "c")], lambda rows, *key: Estimate(len(key), 0, 1)))
     assert [(p.of, p.seed, p.value) for p in seen] == [("a", 0, 1), ("a", 1, 1), ("b, c", 0, 2), ("b, c", 1, 2)]
+
+
+def test_a_direction_that_is_none_is_an_error():
+    with pytest.raises(InputError, match="'>=' is none of >, < and within"):
+        rule(">=")
+
+
+def test_what_has_no_interval_meets_no_rule():
+    frame = pd.DataFrame(planted("post", 0, "fr", "before", "mean", "svcca", [0.5, 0.6])).assign(low=None, high=None)
+    found = curve(frame)
+    assert [one.value for one in found] == [0.5, 0.6]
+    assert rule().answer(found[0].part("fr", 0)) == UNCLEAR

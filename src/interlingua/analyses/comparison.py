@@ -86,7 +86,7 @@ class Comparison:
         table = pandas().DataFrame({"neuron": numbers, "correlation": signed})
         return table.sort_values("correlation", key=abs, ascending=False, na_position="last", ignore_index=True)
 
-    def pattern(self, measure: str = "anc", *, pair: tuple[str, str] | None = None) -> Pattern:
+    def pattern(self, measure: str = "anc", *, pair: tuple[str, str] | None = None, inner: bool = False) -> Pattern:
         """Whether similarity rises from the embeddings to a middle layer and falls to the last.
 
         Over all pairs together, or for one. It is tested on blocks of sentences, so rise and fall are those of values
@@ -107,7 +107,7 @@ class Comparison:
         curves = np.stack(
             [np.mean([row["blocks"] for row in rows if row["layer"] == at], axis=0) for at in layers], axis=1
         )
-        return align_then_predict(curves)
+        return align_then_predict(curves, inner=inner)
 
     def explain(self, layer: int, pair: tuple[str, str], measures: Sequence[str] = DEFAULT) -> pd.DataFrame:
         """What each measure becomes without outlier neurons, and without the largest directions: where they part ways.

@@ -13,7 +13,7 @@ from interlingua.cli.data import Formats, Json
 
 if TYPE_CHECKING:
     from interlingua.studies.claims import Judgement
-    from interlingua.studies.frame import Results
+    from interlingua.studies.results import Results
 
 app = typer.Typer(
     help="Published experiments, run again: what the papers claim, and what is found here.\n\n"
@@ -21,9 +21,12 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Size = Annotated[str, typer.Option("--size", help="The dial: mini (an hour of one GPU) up to the paper's own size.")]
+Size = Annotated[str, typer.Option("--size", help="The dial: mini (minutes of a GPU a cell) up to the paper's own.")]
 Changes = Annotated[list[str] | None, typer.Option("--set", help="key=value, over the settings; may be repeated.")]
 ROOT = Path("studies/results")
+# The share of values that must lie in their intervals for a cell to have come out the same: 95 % intervals of one run,
+# and both runs vary.
+AGREE = 0.8
 
 
 @app.command("ls")
@@ -129,12 +132,14 @@ def run(
     folder = out or (Path(f"smoke-{name}") if smoke else ROOT / name)
     chosen = [part.strip() for part in cells.split(",") if part.strip()]
     if dry_run:
-        for cell in study.cells(settings):
-            if not chosen or cell.name in chosen:
-                typer.echo(cell.name)
+        every = {cell.name: cell for cell in study.cells(settings)}
+        left = [cell.name for cell in frame.left_of(every, frame.named(study, settings, chosen), folder)]
+        typer.echo(json.dumps(left) if as_json else "\n".join(left) or "all that is asked for is done")
         return
     figures = formats_of(formats)
-    found = frame.run(study, settings, folder, only=chosen, workers=workers, keep=keep, prepare_only=prepare, say=_say)
+    found, wrong = frame.run(
+        study, settings, folder, only=chosen, workers=workers, keep_work=keep, prepare_only=prepare, say=_say
+    )
     if prepare:
         typer.echo(f"what cells share is in {folder / frame.PREPARED}")
         return
@@ -145,6 +150,9 @@ def run(
     _tell(judged(found), as_json=as_json)
     if not as_json:
         typer.echo(f"\n{found.scale}; tables are in {folder}")
+    if wrong:
+        _say(f"{len(wrong)} failed, run it again to go on: {'; '.join(wrong)}")
+        raise typer.Exit(1)
 
 
 @app.command("claims")
@@ -158,7 +166,7 @@ def claims_(
 
     Example: interlingua study claims D1,D2
     """
-    from interlingua.errors import UnknownNameError
+    from interlingua.errors import DataNotFoundError, InputError, UnknownNameError
     from interlingua.report.tables import whole
     from interlingua.studies.claims import claims, judge, written
 
@@ -167,14 +175,14 @@ def claims_(
     known = {claim.id for claim in every} | {claim.study for claim in every}
     if unknown := [each for each in names if each not in known]:
         raise UnknownNameError("claim or study", unknown[0], known)
+    if out is not None and (names or as_json):
+        raise InputError("the page is of all claims: leave out names and --json, or leave out --out")
+    if results != ROOT and not results.is_dir():
+        raise DataNotFoundError(f"{results} is not there: --results is the folder that holds a folder a study")
     held = {study: _held(study, results) for study in dict.fromkeys(claim.study for claim in every)}
-    found = []
-    for claim in every:
-        if not names or claim.id in names or claim.study in names:
-            mine = held[claim.study]
-            found.append(
-                judge(claim, mine.study, mine.table, mine.missing) if mine else judge(claim, _known(claim.study), None)
-            )
+    found = [
+        judge(claim, held[claim.study]) for claim in every if not names or claim.id in names or claim.study in names
+    ]
     if out is not None:
         scales = {study: each.scale for study, each in held.items() if each}
         whole(out, written(found, scales).encode())
@@ -204,22 +212,26 @@ def again(
     if not name:
         raise InputError(f"{signature!r} is no signature of a cell: it has no study; they are in cells/*.json")
     found = frame.again(signature, results / name, out, _say)
+    bounded = found[found["inside"].notna()]
+    share = float(bounded["inside"].astype(bool).mean()) if len(bounded) else 0.0
     if as_json:
         typer.echo(found.to_json(orient="records", indent=2))
-        return
-    for measure, rows in found.groupby("measure", sort=False):
-        off = (rows["value_again"] - rows["value"]).abs().max()
-        typer.echo(f"{measure}: {rows['inside'].sum()} of {len(rows)} inside their intervals; at most {off:.4f} off")
-    typer.echo(f"{found['inside'].mean():.1%} of {len(found):,} values are inside")
+    else:
+        for measure, rows in bounded.groupby("measure", sort=False):
+            off = (rows["value_again"] - rows["value"]).abs().max()
+            inside = int(rows["inside"].astype(bool).sum())
+            typer.echo(f"{measure}: {inside} of {len(rows)} inside their intervals; at most {off:.4f} off")
+        without = len(found) - len(bounded)
+        typer.echo(f"{share:.1%} of {len(bounded):,} values are inside; {without:,} others have no interval")
+    if share < AGREE:
+        raise typer.Exit(1)
 
 
 def judged(found: Results) -> list[Judgement]:
     """Every claim of a study, by its results."""
     from interlingua.studies.claims import claims, judge
 
-    return [
-        judge(claim, found.study, found.table, found.missing) for claim in claims() if claim.study == found.study.name
-    ]
+    return [judge(claim, found) for claim in claims() if claim.study == found.study.name]
 
 
 def _say(words: str) -> None:
@@ -227,19 +239,17 @@ def _say(words: str) -> None:
     sys.stderr.flush()
 
 
-def _known(name: str) -> Any:
-    from interlingua.studies.catalog import STUDIES, find
-
-    return find(name) if name in STUDIES else None
-
-
 def _held(name: str, root: Path) -> Results | None:
-    """What is there of a study."""
-    from interlingua.studies.frame import SETTINGS, read
+    """What is there of a study; what is damaged is told of."""
+    from interlingua.studies.catalog import STUDIES, find
+    from interlingua.studies.results import SETTINGS, read
 
-    study = _known(name)
-    place = root / name
-    return read(study, place) if study and (place / SETTINGS).exists() else None
+    if name not in STUDIES or not (root / name / SETTINGS).exists():
+        return None
+    found = read(find(name), root / name)
+    for problem in found.damaged:
+        _say(f"warning: {problem}")
+    return found
 
 
 def _tell(found: list[Judgement], *, as_json: bool) -> None:

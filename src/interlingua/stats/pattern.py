@@ -18,10 +18,10 @@ from interlingua.stats.intervals import student_quantile
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Whether the pattern is there; the peak layer of either half; and the smallest rise and fall found, with bounds.
+    """Whether the pattern is there; the peak layer of either half; and the rise and fall found, with bounds.
 
-    `rise` and `fall` are means over both ways of choosing and testing; `rise_low` and `fall_low` their lower confidence
-    bounds.
+    `rise` and `fall` are means over both ways of choosing and testing; `rise_low` and `fall_low` the lower of both
+    lower confidence bounds, `rise_high` and `fall_high` the higher of both upper ones.
     """
 
     holds: bool
@@ -30,16 +30,21 @@ class Pattern:
     fall: float
     rise_low: float
     fall_low: float
+    rise_high: float
+    fall_high: float
 
 
 def align_then_predict(
-    blocks: np.ndarray[tuple[int, int], np.dtype[np.float64]], *, confidence: float = 0.95
+    blocks: np.ndarray[tuple[int, int], np.dtype[np.float64]], *, confidence: float = 0.95, inner: bool = False
 ) -> Pattern:
     """From values (block of sentences, layer): the measure on each of an even number of disjoint blocks.
 
     Half of the blocks choose the peak; on the others, rise (peak − layer 0) and fall (peak − last) are tested by a
     one-sided t test over blocks; then the other way round. The pattern holds when both exceed zero both ways, each at
     half of the level that is left after `confidence`.
+
+    A peak at the first or last layer has a rise or fall of exactly 0, which says nothing of how sure that is. `inner`
+    looks for it between them, so that a curve which only falls has a negative rise with an interval.
     """
     if not 0 < confidence < 1:
         raise InputError(f"a confidence is between 0 and 1, not {confidence}")
@@ -51,9 +56,10 @@ def align_then_predict(
     halves = values[0::2], values[1::2]
     rises: list[float] = []
     falls: list[float] = []
-    peaks, lows = [], []
+    peaks, lows, highs = [], [], []
     for choosing, testing in (halves, halves[::-1]):
-        peak = int(np.argmax(choosing.mean(0)))
+        means = choosing.mean(0)
+        peak = 1 + int(np.argmax(means[1:-1])) if inner else int(np.argmax(means))
         peaks.append(peak)
         for kept, edge in ((rises, 0), (falls, values.shape[1] - 1)):
             gap = testing[:, peak] - testing[:, edge]
@@ -62,6 +68,7 @@ def align_then_predict(
                 student_quantile(1 - (1 - confidence) / 2, len(gap) - 1) * float(gap.std(ddof=1)) / np.sqrt(len(gap))
             )
             lows.append(float(gap.mean() - reach))
+            highs.append(float(gap.mean() + reach))
     rise_low, fall_low = min(lows[0], lows[2]), min(lows[1], lows[3])
     return Pattern(
         holds=rise_low > 0 and fall_low > 0,
@@ -70,4 +77,6 @@ def align_then_predict(
         fall=sum(falls) / 2,
         rise_low=rise_low,
         fall_low=fall_low,
+        rise_high=max(highs[0], highs[2]),
+        fall_high=max(highs[1], highs[3]),
     )

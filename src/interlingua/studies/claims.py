@@ -19,16 +19,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from interlingua.errors import UnknownNameError
+from interlingua.errors import InputError, UnknownNameError
+from interlingua.studies.study import SMOKE
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from interlingua.studies.study import Cell, Study
+    from interlingua.studies.results import Results
 
 HOLDS, FAILS, OPEN, NOT_RUN = "holds", "does not hold", "not decidable at this scale", "not run"
 YES, NO, UNCLEAR = "yes", "no", "unclear"
@@ -45,6 +44,10 @@ class Rule:
     margin: float
     n: int
     given: bool
+
+    def __post_init__(self) -> None:
+        if self.direction not in (">", "<", "within"):
+            raise InputError(f"{self.key}: {self.direction!r} is none of >, < and within")
 
     @property
     def key(self) -> str:
@@ -106,30 +109,31 @@ class Judgement:
 
     @property
     def measured(self) -> str:
-        """The numbers in a line: each rule with its parts, the mean over seeds."""
+        """The numbers in a line: each rule with its parts, the mean over seeds, and what all their intervals span."""
         told = []
         for rule in self.claim.rules:
-            mine = self.parts.get(rule.name, ())
-            names = list(dict.fromkeys(part.of for part in mine))
+            by_name: dict[str, list[Part]] = {}
+            for part in self.parts.get(rule.name, ()):
+                by_name.setdefault(part.of, []).append(part)
             shown = []
-            for name in names:
-                some = [part for part in mine if part.of == name]
+            for name, some in by_name.items():
                 mean = sum(part.value for part in some) / len(some)
                 low, high = min(part.low for part in some), max(part.high for part in some)
-                shown.append(f"{name} {mean:.3f} ({low:.3f} to {high:.3f})")
+                shown.append(f"{name} {mean:.3f} ({low:.3f} to {high:.3f})" if low <= high else f"{name} {mean:.3f}")
             if shown:
                 told.append(f"{rule.name}: " + ", ".join(shown))
         return "; ".join(told)
 
     @property
     def n(self) -> str:
-        """How many seeds, and how many sentences a value is of."""
+        """How many seeds, and how many sentences values are of."""
         some = [part for parts in self.parts.values() for part in parts]
         if not some:
             return ""
         sentences = sorted({part.n for part in some if part.n})
         seeds = len({part.seed for part in some})
-        return f"{seeds} seed{'s' * (seeds != 1)}" + (f", {sentences[0]:,} sentences" if sentences else "")
+        many = f"{sentences[0]:,}" + (f" to {sentences[-1]:,}" if len(sentences) > 1 else "") if sentences else ""
+        return f"{seeds} seed{'s' * (seeds != 1)}" + (f", {many} sentences" if many else "")
 
 
 def claims() -> tuple[Claim, ...]:
@@ -167,16 +171,18 @@ def _rows(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def judge(asked: Claim, study: Study | None, table: pd.DataFrame | None, missing: Sequence[Cell] = ()) -> Judgement:
+def judge(asked: Claim, found: Results | None) -> Judgement:
     """What results say of a claim. It is not decided before all cells that it needs are there."""
-    if not asked.rules or study is None:
+    if not asked.rules:
         return Judgement(asked, NOT_RUN, "its rule is still to be written", {})
-    if table is None or not len(table):
+    if found is None or not len(found.table):
         return Judgement(asked, NOT_RUN, "", {})
-    parts = {rule.name: tuple(study.estimates[rule.key](table)) for rule in asked.rules}
-    needed = study.needs.get(asked.id)
-    if left := [cell.name for cell in missing if needed is None or needed(cell)]:
-        return Judgement(asked, NOT_RUN, f"{len(left)} cells that it needs are not done, such as {left[0]}", parts)
+    parts = {rule.name: tuple(found.study.estimates[rule.key](found.table)) for rule in asked.rules}
+    if found.settings.size == SMOKE:
+        return Judgement(asked, NOT_RUN, "the smallest size is there to see that it runs", parts)
+    needed = found.study.needs.get(asked.id)
+    if left := [cell.name for cell in found.missing if needed is None or needed(cell)]:
+        return Judgement(asked, NOT_RUN, f"cells that it needs are not done: {len(left)}, such as {left[0]}", parts)
     verdict, why = decided(asked.rules, parts)
     return Judgement(asked, verdict, why, parts)
 
@@ -191,8 +197,11 @@ def decided(rules: Sequence[Rule], parts: Mapping[str, Sequence[Part]]) -> tuple
     if nothing := [rule.name for rule, some in answers.items() if not some]:
         return OPEN, f"there is no estimate of {nothing[0]}"
     for rule in rules:
-        if len({part.seed for part in parts[rule.name]}) < rule.n:
-            return OPEN, f"{rule.n} seeds are needed"
+        seeds: dict[str, set[int]] = {}
+        for part in parts[rule.name]:
+            seeds.setdefault(part.of, set()).add(part.seed)
+        if few := [of for of, some in seeds.items() if len(some) < rule.n]:
+            return OPEN, f"{rule.n} seeds are needed: {rule.name} ({few[0]})"
     tests = {rule: some for rule, some in answers.items() if not rule.given}
     broken = [f"{rule.name} ({of})" for rule, some in tests.items() for of, answer in some.items() if answer == NO]
     if broken:
@@ -224,14 +233,15 @@ def written(found: Sequence[Judgement], scales: Mapping[str, str]) -> str:
         "Written by `interlingua study claims` from results, the papers' claims and the rules that decide them.",
         "",
         ", ".join(f"{verdict}: {n}" for verdict, n in counts.items()) + f"; {len(found)} in all. "
-        "How a verdict comes about is in docs/replications.md. A verdict is about models of the size that was run.",
+        "How a verdict comes about is in docs/replications.md; it is about models of the size that was run. What was "
+        "measured is the mean over seeds, and in brackets what the 95 % intervals of all seeds span.",
     ]
     for paper, some in papers.items():
         lines += [
             "",
             f"## {paper}",
             "",
-            "| claim | what the paper says | published | measured here (95 %) | n | scale | verdict |",
+            "| claim | what the paper says | published | measured here | n | scale | verdict |",
             "|---|---|---|---|---|---|---|",
         ]
         for each in some:
@@ -258,5 +268,16 @@ def as_row(found: Judgement) -> dict[str, Any]:
         "why": found.why,
         "measured": found.measured,
         "n": found.n,
-        "rules": [str(rule) for rule in found.claim.rules],
+        "rules": [
+            {
+                "name": rule.name,
+                "statistic": rule.statistic,
+                "direction": rule.direction,
+                "margin": rule.margin,
+                "seeds": rule.n,
+                "given": rule.given,
+                "parts": [asdict(part) for part in found.parts.get(rule.name, ())],
+            }
+            for rule in found.claim.rules
+        ],
     }

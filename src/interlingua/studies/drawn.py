@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -14,49 +15,104 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OURS, THEIRS = "here", "published"
+TRAINED, UNTRAINED = "trained", "untrained"
+# What measures are called on an axis.
+CALLED = {
+    "linear_cka": "linear CKA",
+    "anc": "ANC",
+    "svcca": "SVCCA",
+    "pwcca": "PWCCA",
+    "matching": "share that find their translation",
+    "word p1": "precision at 1",
+    "sentence p1": "precision at 1",
+}
+GREY = "#8a8a8a"
 
 
-def by_layer(table: pd.DataFrame, series: str, title: str, note: str, *, random: pd.DataFrame | None = None) -> Figure:
-    """A measure by layer: a colour a series, a panel a language, a line a seed with its interval.
+def by_layer(
+    table: pd.DataFrame,
+    series: str,
+    title: str,
+    note: str,
+    *,
+    random: pd.DataFrame | None = None,
+    published: Mapping[str, tuple[float, float]] | None = None,
+) -> Figure:
+    """A measure by layer: a colour a series, a panel a language; the mean over seeds, what their intervals span.
 
-    Dotted: networks with random weights.
+    Dotted: networks with random weights. Grey: what was published, where a paper prints numbers, by language.
     """
     if not len(table):
         return nothing(title, "Nothing of this has been run.")
-    shown = table.assign(kind="trained")
+    shown = [_over_seeds(table, series).assign(kind=TRAINED)]
     if random is not None and len(random):
-        import pandas as pd
-
-        shown = pd.concat([shown, random.assign(kind="untrained")])
-    shown = shown.assign(line=shown[series].astype(str) + shown["seed"].astype(str) + shown["kind"])
-    data = Rows(records(shown, (series, "kind", "line", "target", "layer", "value", "low", "high", "seed")))
+        shown.append(_over_seeds(random, series).assign(kind=UNTRAINED))
+    rows = [row for frame in shown for row in records(frame, (*frame.columns,))]
+    places = list(dict.fromkeys(row["target"] for row in rows))
+    marks = [
+        {"target": target, "from": low, "to": high, "place": places.index(target)}
+        for target, (low, high) in (published or {}).items()
+        if target in places
+    ]
+    data = [{**row, "place": places.index(row["target"]), "line": f"{row[series]} {row['kind']}"} for row in rows]
     deepest = int(table["layer"].max())
     axis = alt.Axis(**LAYER_AXIS, **({"values": list(range(deepest + 1))} if deepest <= 12 else {}))
     x = alt.X("layer:Q", title="layer", axis=axis, scale=alt.Scale(nice=False, padding=6))
-    names = list(dict.fromkeys(shown[series].astype(str)))
+    y = {"title": CALLED.get(name := str(table["measure"].iloc[0]), name)}
+    names = list(dict.fromkeys(str(row[series]) for row in rows))
     colour = alt.Color(f"{series}:N", title=series, scale=alt.Scale(domain=names))
-    base = alt.Chart(data)
-    band = base.mark_area(opacity=0.15).encode(
-        x=x, y=alt.Y("low:Q", title=str(table["measure"].iloc[0])), y2="high:Q", color=colour, detail="line:N"
-    )
-    lines = base.mark_line().encode(
-        x=x,
-        y=alt.Y("value:Q"),
-        color=colour,
-        detail="line:N",
-        strokeDash=_kinds(),
-        tooltip=[f"{series}:N", "kind:N", "target:N", "seed:Q", "layer:Q", alt.Tooltip("value:Q", format=".3f")],
-    )
-    panels = (
-        (band + lines).properties(width=230, height=170).facet(alt.Facet("target:N", title="English with"), columns=3)
-    )
-    sentences = int(table["n"].max())
-    notes = [note, f"Band: 95% interval over {sentences:,} sentences; a line a seed."]
-    return themed(panels.properties(title=alt.TitleParams(title, subtitle=notes)))
+    base = alt.Chart(Rows([*data, *marks]))
+    drawn = [
+        base.transform_filter("isValid(datum.from)").mark_rect(color=GREY, opacity=0.3, stroke=GREY).encode(
+            y=alt.Y("from:Q", **y), y2="to:Q"
+        ),
+        base.transform_filter("isValid(datum.low)").mark_area(opacity=0.15).encode(
+            x=x, y=alt.Y("low:Q", **y), y2="high:Q", color=colour, detail="line:N"
+        ),
+        base.transform_filter("isValid(datum.value)").mark_line(point=deepest < 1).encode(
+            x=x,
+            y=alt.Y("value:Q", **y),
+            color=colour,
+            detail="line:N",
+            **({"strokeDash": _kinds()} if len(shown) > 1 else {}),
+            tooltip=[f"{series}:N", "kind:N", "target:N", "layer:Q", alt.Tooltip("value:Q", format=".3f")],
+        ),
+    ]  # fmt: skip
+    panel = alt.layer(*(drawn if marks else drawn[1:])).properties(width=230, height=170)
+    facet = alt.Facet("target:N", title="English with", sort=alt.EncodingSortField("place", op="min"))
+    told = [note, *_told(table)]
+    return themed(panel.facet(facet, columns=3).properties(title=alt.TitleParams(title, subtitle=told)))
 
 
-def beside_published(table: pd.DataFrame, series: str, name: str, title: str) -> Figure:
-    """Scores by series and language, ours with their intervals beside those that were published."""
+def _over_seeds(table: pd.DataFrame, series: str) -> pd.DataFrame:
+    """The mean over seeds, and what their intervals span."""
+    grouped = table.groupby([series, "target", "layer"], sort=False)
+    found = grouped.agg(value=("value", "mean"), low=("low", "min"), high=("high", "max")).reset_index()
+    return found.astype({"value": float, "low": float, "high": float})
+
+
+def _told(table: pd.DataFrame) -> list[str]:
+    """How many sentences and seeds, and what the band is."""
+    many: dict[int, list[str]] = {}
+    for target, n in table.groupby("target", sort=False)["n"].max().items():
+        many.setdefault(int(n), []).append(str(target))
+    sentences = "; ".join(f"{', '.join(langs)}: {n:,}" for n, langs in many.items())
+    seeds = table["seed"].nunique()
+    band = "band: what their 95% intervals span. " if table["low"].notna().any() else ""
+    return [f"Mean over {seeds} seed{'s' * (seeds != 1)}; {band}Examples: {sentences}."]
+
+
+def _kinds() -> Any:
+    scale = alt.Scale(domain=[TRAINED, UNTRAINED], range=[[1, 0], [2, 3]])
+    return alt.StrokeDash("kind:N", title="", scale=scale)
+
+
+def beside_published(
+    table: pd.DataFrame, series: str, name: str, title: str, *, chance: float | None = None, langs: Sequence[str] = ()
+) -> Figure:
+    """Scores by series and language, ours with their intervals beside those that were published; dashed: chance."""
+    if not len(table):
+        return nothing(title, "Nothing of this has been run.")
     means = table.groupby([series, "target"], sort=False)[["value", "low", "high"]].mean().reset_index()
     mine = [
         {"series": str(row[series]), "language": row["target"], "whose": OURS, "value": row["value"],
@@ -68,21 +124,31 @@ def beside_published(table: pd.DataFrame, series: str, name: str, title: str) ->
          "low": None, "high": None}
         for row in published(name)
     ]  # fmt: skip
-    if not mine:
-        return nothing(title, "Nothing of this has been run.")
-    base = alt.Chart(Rows([*mine, *theirs]))
-    y = alt.Y("value:Q", title="score")
+    order = list(dict.fromkeys(row["series"] for row in (*theirs, *mine)))
+    places = list(dict.fromkeys([*langs, *(row["language"] for row in (*mine, *theirs))]))
+    rows = [{**row, "order": order.index(row["series"]), "place": places.index(row["language"])}
+            for row in (*mine, *theirs)]  # fmt: skip
+    base = alt.Chart(Rows(rows))
+    many = len(order) > 4
     where = {
-        "x": alt.X("series:N", title="", sort=None, axis=alt.Axis(labelAngle=-30 if len(means) > 12 else 0)),
+        "x": alt.X("series:N", title="", sort=alt.EncodingSortField("order", op="min"),
+                   axis=alt.Axis(labelAngle=-40 if many else 0, labelOverlap=False)),
         "xOffset": alt.XOffset("whose:N", scale=alt.Scale(domain=[OURS, THEIRS])),
-    }
+    }  # fmt: skip
     bars = base.mark_bar().encode(
-        **where, y=y, color=alt.Color("whose:N", title="", scale=alt.Scale(domain=[OURS, THEIRS])),
+        **where, y=alt.Y("value:Q", title=str(table["measure"].iloc[0])),
+        color=alt.Color("whose:N", title="", scale=alt.Scale(domain=[OURS, THEIRS])),
         tooltip=["series:N", "language:N", "whose:N", alt.Tooltip("value:Q", format=".3f")],
     )  # fmt: skip
-    ends = base.mark_rule().encode(**where, y="low:Q", y2="high:Q")
-    panels = (bars + ends).properties(width=200, height=170).facet(alt.Facet("language:N", title=""), columns=4)
-    return themed(panels.properties(title=alt.TitleParams(title, subtitle=["Rule: 95% interval, mean over seeds."])))
+    layers = [bars, base.transform_filter("isValid(datum.low)").mark_rule().encode(**where, y="low:Q", y2="high:Q")]
+    if chance is not None:
+        layers.append(base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.datum(chance)))
+    panel = alt.layer(*layers).properties(width=330 if many else 200, height=170)
+    facet = alt.Facet("language:N", title="", sort=alt.EncodingSortField("place", op="min"))
+    seeds = table["seed"].nunique()
+    told = [f"Mean over {seeds} seed{'s' * (seeds != 1)}; rule: mean of 95% intervals."
+            + (" Dashed: chance." if chance is not None else "")]  # fmt: skip
+    return themed(panel.facet(facet, columns=2 if many else 4).properties(title=alt.TitleParams(title, subtitle=told)))
 
 
 def published(name: str) -> list[dict[str, Any]]:
@@ -91,15 +157,18 @@ def published(name: str) -> list[dict[str, Any]]:
     return [row for row in csv.DictReader(text.splitlines(), delimiter="\t") if row["table"] == name]
 
 
-def spread_by_layer(table: pd.DataFrame, random: pd.DataFrame, series: str, title: str, note: str) -> Figure:
+def spread_by_layer(
+    table: pd.DataFrame, random: pd.DataFrame, series: str, title: str, note: str, *, peak: float | None = None
+) -> Figure:
     """A measure by relative depth: the mean over languages, the lowest and highest as a band; dotted: untrained.
 
-    Depth is the layer as a share of all, so that networks of unlike depth can be laid over each other.
+    Depth is the layer as a share of all, so that networks of unlike depth can be laid over each other. Grey: the peak
+    that was published.
     """
     if not len(table):
         return nothing(title, "Nothing of this has been run.")
     rows = []
-    for kind, frame in (("trained", table), ("untrained", random)):
+    for kind, frame in ((TRAINED, table), (UNTRAINED, random)):
         for (name, layer), some in frame.groupby([series, "layer"], sort=False):
             deepest = frame[frame[series] == name]["layer"].max()
             values = some["value"].astype(float)
@@ -107,27 +176,24 @@ def spread_by_layer(table: pd.DataFrame, random: pd.DataFrame, series: str, titl
                          "value": values.mean(), "low": values.min(), "high": values.max(),
                          "line": f"{name} {kind}"})  # fmt: skip
     base = alt.Chart(Rows(rows))
-    colour = alt.Color(
-        f"{series}:N", title=series, scale=alt.Scale(domain=list(dict.fromkeys(r[series] for r in rows)))
-    )
+    names = list(dict.fromkeys(row[series] for row in rows))
+    colour = alt.Color(f"{series}:N", title=series, scale=alt.Scale(domain=names))
     x = alt.X("depth:Q", title="layer, as a share of the depth", scale=alt.Scale(nice=False, padding=6))
+    y = {"title": CALLED.get(name := str(table["measure"].iloc[0]), name)}
     band = (
-        base.transform_filter("datum.kind == 'trained'")
+        base.transform_filter(f"datum.kind == '{TRAINED}'")
         .mark_area(opacity=0.12)
-        .encode(x=x, y=alt.Y("low:Q", title=str(table["measure"].iloc[0])), y2="high:Q", color=colour, detail="line:N")
+        .encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q", color=colour, detail="line:N")
     )
-    lines = base.mark_line(point=True).encode(
-        x=x, y=alt.Y("value:Q"), color=colour, detail="line:N", strokeDash=_kinds(),
+    lines = base.mark_line().encode(
+        x=x, y=alt.Y("value:Q", **y), color=colour, detail="line:N", strokeDash=_kinds(),
         tooltip=[f"{series}:N", "kind:N", "layer:Q", alt.Tooltip("value:Q", format=".3f")],
     )  # fmt: skip
+    layers = [band, lines]
+    if peak is not None:
+        layers.append(base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.datum(peak)))
     pairs = ", ".join(dict.fromkeys(table["target"]))
-    notes = [
-        note,
-        f"Mean over English with {pairs}; band: lowest and highest. n = {int(table['n'].max()):,} sentences.",
-    ]
-    return themed((band + lines).properties(width=420, height=240, title=alt.TitleParams(title, subtitle=notes)))
-
-
-def _kinds() -> Any:
-    scale = alt.Scale(domain=["trained", "untrained"], range=[[1, 0], [2, 3]])
-    return alt.StrokeDash("kind:N", title="", scale=scale)
+    many = int(table["n"].max())
+    notes = [note, f"Mean over English with {pairs}; band: lowest and highest of them. {many:,} sentences."]
+    chart = alt.layer(*layers).properties(width=420, height=240, title=alt.TitleParams(title, subtitle=notes))
+    return themed(chart)

@@ -1,8 +1,10 @@
 """From the table of a study to numbers with intervals: curves over layers, their means, differences and slopes.
 
-Intervals of means over layers are means of intervals, which is too wide rather than too narrow: layers are measured on
-the same sentences. Those of differences and slopes add half-widths by their squares, as if both sides were apart; of
-the same sentences they are too wide again.
+These intervals are approximate. That of a mean over layers or languages is the mean of theirs, which is right where
+they err together and too wide where they do not. Those of differences, ratios and slopes add half-widths by their
+squares, as if both sides were apart: too wide for two models on the same sentences, and too narrow for a slope over
+layers that err together. The highest of several is a maximum, and leans upwards. A value without an interval has none
+here either, and no rule is met by it.
 """
 
 from __future__ import annotations
@@ -43,8 +45,15 @@ class Estimate:
         return Estimate(value, value - half, value + half, self.n or other.n)
 
     def __truediv__(self, other: Estimate) -> Estimate:
-        low, high = (end / other.value for end in (self.low, self.high))
-        return Estimate(self.value / other.value, low, high, self.n or other.n)
+        if not other.value:
+            raise MissingRowsError
+        value = self.value / other.value
+        half = math.hypot(self.half, value * other.half) / abs(other.value)
+        return Estimate(value, value - half, value + half, self.n or other.n)
+
+    def __mul__(self, factor: float) -> Estimate:
+        low, high = sorted((self.low * factor, self.high * factor))
+        return Estimate(self.value * factor, low, high, self.n)
 
     def part(self, of: str, seed: int) -> Part:
         """As rules take it."""
@@ -60,20 +69,22 @@ def chosen(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
 
 
 def curve(rows: pd.DataFrame, *, published: bool = False) -> list[Estimate]:
-    """Values by layer; those that a paper's own code gives have no interval."""
+    """Values by layer. What a paper's own code gives has no interval of its own: it is lent that of the exact value."""
     if not len(rows):
         raise MissingRowsError
-    value = rows["published" if published else "value"].astype(float).to_numpy()
-    bare = published or rows["low"].isna().all()
-    low, high = (value, value) if bare else (rows[name].astype(float).to_numpy() for name in ("low", "high"))
+    exact, low, high = (rows[name].astype(float).to_numpy() for name in ("value", "low", "high"))
+    value = rows["published"].astype(float).to_numpy() if published else exact
     n = rows["n"].fillna(0).astype(int).to_numpy()
-    return [Estimate(float(v), float(a), float(b), int(k)) for v, a, b, k in zip(value, low, high, n, strict=True)]
+    return [
+        Estimate(float(v), float(v + a - e), float(v + b - e), int(k))
+        for v, e, a, b, k in zip(value, exact, low, high, n, strict=True)
+    ]
 
 
 def deeper(curve_: list[Estimate]) -> list[Estimate]:
-    """The deeper half of the blocks: layers 5 to 8 of 8. Layer 0 is the embeddings."""
+    """The deeper half, as the paper has it: layers 6 to 12 of 12, 4 to 8 of 8. Layer 0 is the embeddings."""
     depth = len(curve_) - 1
-    return curve_[depth // 2 + 1 :]
+    return curve_[depth // 2 :]
 
 
 def mean(some: list[Estimate]) -> Estimate:
@@ -110,12 +121,15 @@ def each(table: pd.DataFrame, keys: Iterable[str | tuple[str, ...]], made: Calla
 
 
 def pattern(rows: pd.DataFrame, measure: str = "anc", target: str = "") -> Estimate:
-    """First align, then predict: the smaller of rise and fall, on sentences that did not choose the peak."""
+    """First align, then predict: the smaller of rise and fall, on sentences that did not choose the peak.
+
+    Both must be positive, so each end of the interval is the lower of the two.
+    """
     ends = []
     for what in ("rise", "fall"):
         found = chosen(rows, measure=f"{measure}.{what}", target=target)
         if not len(found):
             raise MissingRowsError
-        row = found.iloc[0]
-        ends.append(Estimate(float(row["value"]), float(row["low"]), float(row["high"]), int(row["n"])))
-    return min(ends, key=lambda each: each.low)
+        ends.append(found.iloc[0])
+    value, low, high = (min(float(end[name]) for end in ends) for name in ("value", "low", "high"))
+    return Estimate(value, low, high, int(ends[0]["n"]))

@@ -97,13 +97,15 @@ def looked_into(
     published: str = "",
     blocks: int = 20,
     cca_intervals: bool = False,
+    seed: int = 0,
 ) -> Iterator[Row]:
     """Every measure of English with the other languages, by layer; and whether similarity rises and falls.
 
     With a paper's name in `published`, what its own code gives stands beside. A pattern is two rows at the layer of its
-    peak (`anc.rise`, `anc.fall`: the mean over both halves and its lower bound), of all pairs where no target is named.
+    peak (`anc.rise`, `anc.fall`: the mean over both halves, and bounds), of all pairs where no target is named.
+    `seed` is that of random weights.
     """
-    model = load_model(name, random=state == RANDOM) if isinstance(name, str) else name
+    model = load_model(name, random=state == RANDOM, seed=seed) if isinstance(name, str) else name
     reps = _vectors(model, corpus, pooling)
     beside = _vectors(model, corpus, "mean_all") if published == "del2022" and pooling == "mean" else None
     found = compare(
@@ -117,13 +119,16 @@ def looked_into(
         pairs: list[tuple[str, str] | None] = [None, *((str(a), str(b)) for a, b in found.plan.pairs)]
         for pair in pairs:
             try:
-                pattern = found.pattern(measure, pair=pair)
+                pattern = found.pattern(measure, pair=pair, inner=True)
             except InputError:  # no values by block
                 continue
-            ends = {"rise": (pattern.rise, pattern.rise_low), "fall": (pattern.fall, pattern.fall_low)}
-            for what, (value, low) in ends.items():
+            ends = {
+                "rise": (pattern.rise, pattern.rise_low, pattern.rise_high),
+                "fall": (pattern.fall, pattern.fall_low, pattern.fall_high),
+            }
+            for what, (value, low, high) in ends.items():
                 yield {**common, "source": "en", "target": pair[1] if pair else "", "measure": f"{measure}.{what}",
-                       "layer": pattern.peaks[0], "value": value, "low": low, "high": 2 * value - low,
+                       "layer": pattern.peaks[0], "value": value, "low": low, "high": high,
                        "n": len(corpus)}  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from interlingua.report.mapped import MapTables, full
 from interlingua.studies.claims import Part
 from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each, mean
 from interlingua.studies.measured import config_of, looked_into, prepared, sentences_of, trained, untouched
-from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Study
+from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
 from interlingua.transfer.tasks import task
 from interlingua.types import ParallelCorpus
@@ -54,7 +54,7 @@ class Monolingual(Settings):
 
     axes: ClassVar[tuple[str, ...]] = ("seeds", "langs")
     langs: tuple[str, ...]
-    model: str
+    model: Size
     updates: dict[str, int]
     text: str
     held_out: int = 400

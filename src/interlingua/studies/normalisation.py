@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,7 +32,7 @@ from interlingua.studies.measured import (
     trained,
     untouched,
 )
-from interlingua.studies.study import Cell, Row, Say, Settings, Study
+from interlingua.studies.study import Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
 from interlingua.transfer.tasks import task
 from interlingua.types import ParallelCorpus
@@ -44,7 +44,7 @@ POST, NORMFORMER = "post", "normformer"
 MEASURES = ("linear_cka", "debiased_cka", "anc", "svcca", "pwcca", "matching")
 # Languages that the paper's figures show, and table 1.
 SHOWN = ("fr", "bg")
-NLI = "nli accuracy"
+NLI, POS = "nli accuracy", "pos accuracy"
 
 
 class Normalisation(Settings):
@@ -53,7 +53,7 @@ class Normalisation(Settings):
     axes: ClassVar[tuple[str, ...]] = ("seeds", "norms")
     norms: tuple[str, ...]
     langs: tuple[str, ...]
-    model: str
+    model: Size
     updates: int = Field(ge=0)
     rate: float = Field(ge=0)
     text: str
@@ -113,9 +113,13 @@ def _records(how: Normalisation, name: str) -> tuple[list[Any], list[Any], list[
     return [asked.read(banks["en"], "en", "train")], [asked.read(banks["en"], "en", "dev")], tests
 
 
+def _tasks(how: Normalisation) -> tuple[str, ...]:
+    return ("nli", "pos") if how.treebanks else ("nli",)
+
+
 def _judged_by(how: Normalisation) -> Iterator[Any]:
     yield from _corpora(how)
-    for name in ("nli", "pos"):
+    for name in _tasks(how):
         yield from _records(how, name)[2]
 
 
@@ -123,13 +127,13 @@ def run(cell: Cell, how: Normalisation, place: Path, shared: Path, say: Say) -> 
     """Train, look, tune, judge, look again."""
     model, rows = trained(_config(cell, how, shared), place / "model", shared, say)
     yield from rows
-    look = partial(looked_into, blocks=how.blocks, cca_intervals=bool(how.wide))
+    look = partial(looked_into, blocks=how.blocks, cca_intervals=bool(how.wide), seed=cell.settings["seed"])
     for corpus in _corpora(how):
         say(f"looking into it: {corpus.name}")
         yield from look(model, corpus, BEFORE, MEASURES, published="del2022")
         yield from look(model, corpus, BEFORE, MEASURES, pooling="first")
         yield from look(model, corpus, RANDOM, MEASURES)
-    for name in ("nli", "pos") if how.treebanks else ("nli",):
+    for name in _tasks(how):
         say(f"tuning: {name}")
         train, development, tests = _records(how, name)
         if how.rows:
@@ -173,40 +177,59 @@ def _below(table: pd.DataFrame) -> Iterator[Part]:
     return each(table, product(_norms(table, without=NORMFORMER), SHOWN), made)
 
 
-def _trained(table: pd.DataFrame) -> Iterator[Part]:
+def _has_learnt(table: pd.DataFrame, *norms: str) -> Iterator[Part]:
     def made(rows: pd.DataFrame, norm: str) -> Estimate:
         return best(_curve(rows, norm, "matching", "fr")) - best(_curve(rows, norm, "matching", "fr", RANDOM))
 
-    return each(table, _norms(table), made)
+    return each(table, norms or _norms(table), made)
+
+
+def _unharmed(table: pd.DataFrame) -> Iterator[Part]:
+    def made(rows: pd.DataFrame, norm: str, to: str) -> Estimate:
+        return _accuracy(rows, NORMFORMER, to, POS) - _accuracy(rows, norm, to, POS)
+
+    return each(table, product(_norms(table, without=NORMFORMER), SHOWN), made)
 
 
 def _above(table: pd.DataFrame) -> Iterator[Part]:
     def made(rows: pd.DataFrame, to: str) -> Estimate:
         return _deep(rows, NORMFORMER, "matching", to) - _deep(rows, NORMFORMER, "matching", to, RANDOM)
 
-    return each(table, SHOWN, made)
+    return each(table, ["fr"], made)
 
 
 def _decline(table: pd.DataFrame) -> Iterator[Part]:
     def made(rows: pd.DataFrame, to: str) -> Estimate:
         return _deep(rows, NORMFORMER, "matching", to) / best(_curve(rows, NORMFORMER, "matching", to))
 
-    return each(table, SHOWN, made)
+    return each(table, ["fr"], made)
 
 
-def _accuracy(rows: pd.DataFrame, norm: str, to: str) -> Estimate:
-    return curve(chosen(rows, norm=norm, measure=NLI, target=to))[0]
+def _accuracy(rows: pd.DataFrame, norm: str, to: str, measure: str = NLI) -> Estimate:
+    return curve(chosen(rows, norm=norm, measure=measure, target=to))[0]
 
 
-def _learnt(table: pd.DataFrame) -> Iterator[Part]:
-    return each(table, _norms(table), lambda rows, norm: _accuracy(rows, norm, "en"))
+def _learnt(table: pd.DataFrame, *norms: str) -> Iterator[Part]:
+    return each(table, norms or _norms(table), lambda rows, norm: _accuracy(rows, norm, "en"))
+
+
+def _transferred(table: pd.DataFrame) -> Iterator[Part]:
+    return each(table, product(_norms(table), SHOWN), _accuracy)
 
 
 def _equal(table: pd.DataFrame) -> Iterator[Part]:
-    def made(rows: pd.DataFrame, norm: str, to: str) -> Estimate:
-        return _accuracy(rows, norm, to) - _accuracy(rows, POST, to)
+    def made(rows: pd.DataFrame, norm: str, other: str, to: str) -> Estimate:
+        return _accuracy(rows, norm, to) - _accuracy(rows, other, to)
 
-    return each(table, product(_norms(table, without=POST), SHOWN), made)
+    pairs = combinations(_norms(table), 2)
+    return each(table, [(*pair, to) for pair, to in product(pairs, SHOWN)], made)
+
+
+def _gap(table: pd.DataFrame) -> Iterator[Part]:
+    def made(rows: pd.DataFrame, norm: str, to: str) -> Estimate:
+        return _accuracy(rows, norm, "en") - _accuracy(rows, norm, to)
+
+    return each(table, product(_norms(table), SHOWN), made)
 
 
 def _aligned(table: pd.DataFrame) -> Iterator[Part]:
@@ -235,35 +258,50 @@ def _hidden(table: pd.DataFrame, measure: str) -> Iterator[Part]:
     return each(table, SHOWN, made)
 
 
-def _slopes(table: pd.DataFrame, measure: str) -> Iterator[Part]:
-    return each(table, SHOWN, lambda rows, to: slope(_curve(rows, POST, measure, to, BEFORE, "first")[1:]))
+def _change(rows: pd.DataFrame, measure: str, to: str) -> Estimate:
+    """From the first block to the last, along a straight line; the embedding of the first token says nothing."""
+    blocks = _curve(rows, POST, measure, to, BEFORE, "first")[1:]
+    return slope(blocks) * (len(blocks) - 1)
+
+
+def _changes(table: pd.DataFrame, measure: str) -> Iterator[Part]:
+    return each(table, SHOWN, lambda rows, to: _change(rows, measure, to))
+
+
+def _apart(table: pd.DataFrame) -> Iterator[Part]:
+    return each(table, SHOWN, lambda rows, to: _change(rows, "pwcca", to) - _change(rows, "svcca", to))
 
 
 def figures(table: pd.DataFrame) -> dict[str, Any]:
     """As in the paper: a measure by layer, a colour a normalisation, a panel a language; and table 1 as bars."""
-    from interlingua.studies.drawn import beside_published, by_layer
+    from interlingua.studies.drawn import CALLED, beside_published, by_layer
 
     before = chosen(table, state=BEFORE, pooling="mean")
     random = chosen(table, state=RANDOM, pooling="mean")
-    shown = {
-        "figure-1": ("linear_cka", "Figure 1: linear CKA", "Published: the Normformer near 0 from layer 6 of 12 on."),
-        "figure-2": ("matching", "Figure 2: sentence matching", "Published: the Normformer above 0.5 in French."),
-        "figure-4": ("anc", "Figure 4: ANC", "Published: all three rise and fall."),
-        "figure-9-svcca": ("svcca", "Figure 9: SVCCA", "Published: 0.5 to 0.8 where CKA is near 0."),
-        "figure-9-pwcca": ("pwcca", "Figure 9: PWCCA", "Published: 0.5 to 0.8 where CKA is near 0."),
+    shown: dict[str, tuple[str, str, str, dict[str, tuple[float, float]]]] = {
+        "figure-1": ("linear_cka", "Figure 1", "Published: the Normformer near 0 from layer 6 of 12 on.", {}),
+        "figure-2": ("matching", "Figure 2", "Grey: the Normformer was above 0.5 in French.", {"fr": (0.5, 0.5)}),
+        "figure-4": ("anc", "Figure 4", "Published: all three rise and fall.", {}),
+        "figure-9-svcca": ("svcca", "Figure 9", "Grey: 0.5 to 0.8 was published.", dict.fromkeys(SHOWN, (0.5, 0.8))),
+        "figure-9-pwcca": ("pwcca", "Figure 9", "Grey: 0.5 to 0.8 was published.", dict.fromkeys(SHOWN, (0.5, 0.8))),
     }
     made = {
-        name: by_layer(chosen(before, measure=m), "norm", title, note, random=chosen(random, measure=m))
-        for name, (m, title, note) in shown.items()
-    }
+        name: by_layer(
+            chosen(before, measure=measure), "norm", f"{title}: {CALLED[measure]}", note,
+            random=chosen(random, measure=measure), published=marks,
+        )
+        for name, (measure, title, note, marks) in shown.items()
+    }  # fmt: skip
     after = chosen(table, state=AFTER, pooling="mixed")
     for measure in ("linear_cka", "anc"):
         note = "Tuned on English inference; the first token at the last layer, the mean below."
-        made[f"figure-8-{measure}"] = by_layer(chosen(after, measure=measure), "norm", f"Figure 8: {measure}", note)
+        made[f"figure-8-{measure}"] = by_layer(
+            chosen(after, measure=measure), "norm", f"Figure 8: {CALLED[measure]}", note
+        )
     first = chosen(table, state=BEFORE, pooling="first")
     for measure in ("linear_cka", "svcca", "pwcca"):
         made[f"first-token-{measure}"] = by_layer(
-            chosen(first, measure=measure), "norm", f"Figure 7 and section 4.3: {measure}, first token",
+            chosen(first, measure=measure), "norm", f"Figure 7 and section 4.3: {CALLED[measure]}, first token",
             "The first token instead of the mean.",
         )  # fmt: skip
     made["table-1"] = beside_published(
@@ -281,29 +319,36 @@ STUDY = Study(
     run=run,
     prepare=prepare,
     estimates={
-        "D1.trained": _trained,
+        "D1.trained": _has_learnt,
         "D1.collapsed": _collapsed,
         "D1.below": _below,
-        "D2.collapsed": _collapsed,
+        "D1.unharmed": _unharmed,
+        "D2.trained": lambda table: _has_learnt(table, NORMFORMER),
+        "D2.collapsed": lambda table: (part for part in _collapsed(table) if part.of == "fr"),
         "D2.above": _above,
         "D2.decline": _decline,
         "D3.learnt": _learnt,
+        "D3.transferred": _transferred,
         "D3.equal": _equal,
-        "D4.trained": _trained,
+        "D3.gap": _gap,
+        "D4.trained": _has_learnt,
         "D4.pattern": _aligned,
+        "D7.trained": lambda table: _has_learnt(table, NORMFORMER),
         "D7.collapsed": _collapsed,
         "D7.exact": partial(_kept, published=False),
         "D7.published": partial(_kept, published=True),
-        "D8.learnt": _learnt,
+        "D8.learnt": lambda table: _learnt(table, NORMFORMER),
         "D8.last": partial(_mixed, measure="linear_cka", where=lambda some: some[-1]),
-        "D8.misses": partial(_mixed, measure="linear_cka", where=lambda some: mean(deeper(some)[:-1] or some[-1:])),
+        "D8.misses": partial(_mixed, measure="linear_cka", where=lambda some: mean(deeper(some)[:-1])),
         "D8.anc": partial(_mixed, measure="anc", where=lambda some: mean(deeper(some))),
-        "D9.trained": _trained,
+        "D9.trained": lambda table: _has_learnt(table, POST),
         "D9.cka": partial(_hidden, measure="linear_cka"),
         "D9.pwcca": partial(_hidden, measure="pwcca"),
-        "D11.pwcca": partial(_slopes, measure="pwcca"),
-        "D11.svcca": partial(_slopes, measure="svcca"),
-        "D11.cka": partial(_slopes, measure="linear_cka"),
+        "D11.trained": lambda table: _has_learnt(table, POST),
+        "D11.pwcca": partial(_changes, measure="pwcca"),
+        "D11.svcca": partial(_changes, measure="svcca"),
+        "D11.cka": partial(_changes, measure="linear_cka"),
+        "D11.apart": _apart,
     },
     figures=figures,
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from interlingua.errors import InputError, MissingExtraError, UnknownNameError
 
@@ -30,6 +30,8 @@ SMOKE = "smoke"
 # Where models that other cells look at are left, under what cells share.
 MODELS = "models"
 Row = dict[str, Any]
+# Of models that are trained.
+Size = Literal["nano", "micro", "mini", "small", "wu-base", "xlmr-base"]
 Say = Callable[[str], None]
 
 
@@ -98,7 +100,10 @@ def settings_of(study: Study, size: str = "", changes: Sequence[str] = ()) -> An
         key, sign, value = change.partition("=")
         if not sign or key not in study.settings.model_fields:
             raise UnknownNameError(f"setting of {study.name}", key, study.settings.model_fields)
-        asked[key] = yaml.safe_load(value)
+        try:
+            asked[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise InputError(f"{change!r}: the value is not YAML") from error
     try:
         return study.settings.model_validate(asked)
     except ValidationError as error:
