@@ -98,8 +98,8 @@ def _told(table: pd.DataFrame) -> list[str]:
         many.setdefault(int(n), []).append(str(target))
     sentences = "; ".join(f"{', '.join(langs)}: {n:,}" for n, langs in many.items())
     seeds = table["seed"].nunique()
-    band = "band: what their 95% intervals span. " if table["low"].notna().any() else ""
-    return [f"Mean over {seeds} seed{'s' * (seeds != 1)}; {band}Examples: {sentences}."]
+    band = "Band: what their 95% intervals span. " if table["low"].notna().any() else ""
+    return [f"Mean over {seeds} seed{'s' * (seeds != 1)}. {band}Examples: {sentences}."]
 
 
 def _kinds() -> Any:
@@ -143,12 +143,12 @@ def beside_published(
     layers = [bars, base.transform_filter("isValid(datum.low)").mark_rule().encode(**where, y="low:Q", y2="high:Q")]
     if chance is not None:
         layers.append(base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.datum(chance)))
-    panel = alt.layer(*layers).properties(width=330 if many else 200, height=170)
+    panel = alt.layer(*layers).properties(width=270 if many else 200, height=170)
     facet = alt.Facet("language:N", title="", sort=alt.EncodingSortField("place", op="min"))
     seeds = table["seed"].nunique()
     told = [f"Mean over {seeds} seed{'s' * (seeds != 1)}; rule: mean of 95% intervals."
             + (" Dashed: chance." if chance is not None else "")]  # fmt: skip
-    return themed(panel.facet(facet, columns=2 if many else 4).properties(title=alt.TitleParams(title, subtitle=told)))
+    return themed(panel.facet(facet, columns=3 if many else 4).properties(title=alt.TitleParams(title, subtitle=told)))
 
 
 def published(name: str) -> list[dict[str, Any]]:
