@@ -12,6 +12,7 @@ STUDIES: tuple[str, ...] = (
     "scaling",
     "structure",
     "monolingual",
+    "random-init",
 )
 
 
@@ -19,5 +20,5 @@ def find(name: str) -> Study:
     """The study of a name; an error that says what is close where there is none."""
     if name not in STUDIES:
         raise UnknownNameError("study", name, STUDIES)
-    found: Study = import_module(f"interlingua.studies.{name}").STUDY
+    found: Study = import_module(f"interlingua.studies.{name.replace('-', '_')}").STUDY
     return found

@@ -95,8 +95,8 @@ def _told(table: pd.DataFrame) -> list[str]:
     """How many sentences and seeds, and what the band is."""
     many: dict[int, list[str]] = {}
     for target, n in table.groupby("target", sort=False)["n"].max().items():
-        many.setdefault(int(n), []).append(str(target))
-    sentences = "; ".join(f"{', '.join(langs)}: {n:,}" for n, langs in many.items())
+        many.setdefault(0 if n != n else int(n), []).append(str(target))
+    sentences = "; ".join(f"{', '.join(langs)}: {n:,}" for n, langs in many.items() if n) or "not counted"
     seeds = table["seed"].nunique()
     band = "Band: what their 95% intervals span. " if table["low"].notna().any() else ""
     return [f"Mean over {seeds} seed{'s' * (seeds != 1)}. {band}Examples: {sentences}."]
