@@ -35,7 +35,7 @@ def test_every_study_runs_at_its_smallest_size(smoked):
     assert set(without["pooling"]) <= {"first"}
     assert set(without["layer"]) <= {0}
     assert (without["notes"] != "").all()
-    assert "random" in set(found.table["state"])
+    assert found.table["state"].nunique() > 1  # trained and random, or before and after
     assert {line["event"] for line in attempts(folder)} == {"begun", "done"}
     assert not (folder / "work" / found.cells[0]).exists()
     assert not (folder / "prepared").exists()
@@ -43,9 +43,12 @@ def test_every_study_runs_at_its_smallest_size(smoked):
 
 def test_rows_have_the_signature_of_their_value(smoked):
     _, _, found = smoked
-    row = found.table[(found.table["measure"] == "linear_cka") & (found.table["layer"] == 1)].iloc[0]
-    assert "|layer:1|" in row["signature"]
-    assert f"|pair:{row['source']}-{row['target']}|" in row["signature"]
+    values = found.table[(found.table["measure"] == "linear_cka") & found.table["layer"].notna()]
+    values = values[values["target"] != "en"]  # two models of one language are compared outside of `compare`
+    assert (values["signature"] != "").all()
+    for row in values[values["signature"].str.contains("layer:")].itertuples():
+        assert f"|layer:{row.layer:g}|" in row.signature
+        assert f"|pair:{row.source}-{row.target}|" in row.signature
 
 
 def test_figures_are_charts(smoked):
@@ -73,8 +76,8 @@ def test_done_cells_are_not_run_again(smoked, monkeypatch):
 
 def test_other_settings_are_refused(smoked):
     study, folder, _ = smoked
-    with pytest.raises(InputError, match="holds another run \\(blocks was 8 and is 10\\)"):
-        frame.run(study, settings_of(study, SMOKE, ["blocks=10"]), folder)
+    with pytest.raises(InputError, match="holds another run \\(rows was .* and is 7\\)"):
+        frame.run(study, settings_of(study, SMOKE, ["rows=7"]), folder)
 
 
 def test_seeds_can_be_added(failing, tmp_path):

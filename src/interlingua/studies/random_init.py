@@ -106,11 +106,12 @@ def _beside(made: TransferTables, sentences: int) -> Iterator[Row]:
     """What is lost without layers, and similarities before and after tuning."""
     for row in made.drops.itertuples():
         yield {"state": f"without {row.init}", "source": row.source, "target": row.language, "measure": DROP,
-               "value": row.drop, "low": row.low, "high": row.high, "notes": row.verdict}  # fmt: skip
+               "value": row.drop, "low": row.low, "high": row.high, "notes": row.verdict,
+               "signature": made.signature}  # fmt: skip
     for row in made.similarities.itertuples():
         yield {"state": row.state, "pooling": "mean", "layer": row.layer, "source": made.source,
                "target": row.language, "measure": row.measure, "value": row.value, "low": row.low,
-               "high": row.high, "n": sentences}  # fmt: skip
+               "high": row.high, "n": sentences, "signature": made.signature}  # fmt: skip
 
 
 def _keys(table: pd.DataFrame) -> list[tuple[str, str]]:
