@@ -32,7 +32,8 @@ from interlingua.analyses.diagnosis import (
 )
 from interlingua.analyses.survey import made_with, same_run
 from interlingua.analyses.transfer_run import check_apart
-from interlingua.analyses.unseen_run import ORDER, Split, Stage, Step, Trial, UnseenRun
+from interlingua.analyses.unseen_plan import Step, plan
+from interlingua.analyses.unseen_run import ORDER, Split, Stage, Trial, UnseenRun
 from interlingua.corpora.transliterate import scheme as scheme_named
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.extract.words import sentences
@@ -100,17 +101,17 @@ def unseen(
         same_run(folder, config, force=force, may_differ=LATER)
         found = _diagnosed(loaded, run, beside, parallel)
         hoped = _expectation(folder, found)
-        plan = run.plan()
-        whole(folder / PLAN, json.dumps([asdict(step) for step in plan], indent=2).encode())
-        tell(hoped, plan)
-        if all(step.left_out for step in plan):
-            why = f": {plan[0].arm}: {plan[0].left_out}" if plan else ""
+        steps = plan(run)
+        whole(folder / PLAN, json.dumps([asdict(step) for step in steps], indent=2).encode())
+        tell(hoped, steps)
+        if all(step.left_out for step in steps):
+            why = f": {steps[0].arm}: {steps[0].left_out}" if steps else ""
             raise InputError(f"there is no arm to run{why}")
-        rows, counts, pretrained = _run(run, plan)
+        rows, counts, pretrained = _run(run, steps)
         tables = UnseenTables.of(
             config,
             hoped.facts(),
-            [asdict(step) for step in plan],
+            [asdict(step) for step in steps],
             [*rows, *run.usual()],
             coverage=list(_coverage(found)),
             pretrained=pretrained,
@@ -135,7 +136,7 @@ def foreseen(
     with TemporaryDirectory() as place:
         run = UnseenRun(model, splits, raw, Path(place), how, stage)
         found = _diagnosed(load_model(model, **how.loading), run, beside, parallel)
-        return found, expected(found), run.plan()
+        return found, expected(found), plan(run)
 
 
 def _check(splits: Mapping[str, Split], how: Trial) -> None:
@@ -222,13 +223,13 @@ def _expectation(folder: Path, found: Diagnosis) -> Expectation:
 
 
 def _run(
-    run: UnseenRun, plan: Sequence[Step]
+    run: UnseenRun, steps: Sequence[Step]
 ) -> tuple[list[dict[str, Any]], dict[str, dict[tuple[str, str], list[Array]]], list[dict[str, Any]]]:
     """Every arm of the plan: rows of scores, what they are made of by task and arm, and what was pretrained."""
     rows: list[dict[str, Any]] = []
     counts: dict[str, dict[tuple[str, str], list[Array]]] = {task: {} for task in run.splits[""]}
     pretrained = []
-    for step in plan:
+    for step in steps:
         if step.left_out:
             continue
         for task, (some, each) in run.tuned(step.arm, step.scheme).items():

@@ -1,4 +1,4 @@
-"""Arms of a trial: what is pretrained and tuned on a new language, what that will take, and what came of it."""
+"""Arms of a trial: what is pretrained and tuned on a new language, and what came of it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import numpy as np
 import torch
 
-from interlingua.analyses.transfer_run import Attempt, TransferRun, from_nothing, longer
+from interlingua.analyses.transfer_run import Attempt, TransferRun
 from interlingua.corpora.transliterate import scheme as scheme_named
 from interlingua.corpora.transliterate import transliterated
 from interlingua.errors import InputError
@@ -27,11 +26,10 @@ from interlingua.pretrain.prepare import Never, source_lines
 from interlingua.pretrain.train import pretrain
 from interlingua.report.tables import ARMS, CACHE, PRETRAINED, RAW, whole
 from interlingua.report.transfer_tables import BILSTM as SCRATCH
-from interlingua.transfer.finetune import Tuning, learnt_labels, network_of
+from interlingua.transfer.finetune import Tuning
 from interlingua.transfer.grids import Grid
 from interlingua.transfer.readers import usual_rate
 from interlingua.transfer.tasks import task as task_named
-from interlingua.transfer.timing import tuning_seconds
 from interlingua.transfer.verdicts import ADAPTED, BILSTM, MONOLINGUAL, MULTILINGUAL
 
 Array = np.ndarray[Any, Any]
@@ -40,12 +38,10 @@ Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 Split = tuple[Any, Any, Any]
 # In the order in which a budget is spent on them.
 ORDER = (BILSTM, MULTILINGUAL, ADAPTED, MONOLINGUAL)
-# Characters that are about one token, whatever the script; the least raw text that is worth learning from.
-CHARACTERS, LEAST = 3, 10_000
+# Characters that are about one token, whatever the script.
+CHARACTERS = 3
 # Tokens in an update and in a sequence of continued pretraining.
 BATCH, LENGTH = 4_096, 128
-# Updates of a short run that shows how long one takes.
-TRIED = 3
 # A model from nothing needs so many times the updates of one that goes on: it sits long on the plateau of common words.
 FROM_NOTHING = 8
 # Compiling takes as long as a few thousand updates on a GPU.
@@ -72,16 +68,6 @@ class Trial:
     passes: int = 100
     budget: float = 0.0
     loading: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Step:
-    """An arm, what it is expected to take in seconds (0: it is done), and why it is left out, if it is."""
-
-    arm: str
-    scheme: str
-    seconds: float
-    left_out: str = ""
 
 
 class UnseenRun:
@@ -135,7 +121,7 @@ class UnseenRun:
             shape, more = {"size": self.how.size}, FROM_NOTHING
             batch = SIZES[self.how.size]["batch"]
         else:
-            model, more = self._model(), 1
+            model, more = self.loaded(), 1
             objective = "mlm" if model.tokenizer.mask_token_id is not None and model.stack == "encoder" else "clm"
             room = getattr(model.network.config, "max_position_embeddings", None)
             length = min(LENGTH, room - 2) if room else LENGTH  # two positions may be kept for padding
@@ -156,37 +142,40 @@ class UnseenRun:
             compile=None if updates >= COMPILED else False,
         )
 
-    def _model(self) -> Model:
+    def loaded(self) -> Model:
+        """The multilingual model."""
         return load_model(self.name, **self.how.loading)
 
-    def _loading(self, arm: str) -> Mapping[str, Any]:
+    def loading(self, arm: str) -> Mapping[str, Any]:
         """A model's own options are those of the multilingual one only."""
         return self.how.loading if arm != MONOLINGUAL else {"device": self.how.loading.get("device", "")}
 
     @property
-    def _device(self) -> str:
+    def device(self) -> str:
+        """Where things are computed."""
         return str(self.how.loading.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
 
     @property
-    def _place(self) -> str:
+    def place(self) -> str:
         """The same, as pretraining is told."""
-        return "cpu" if self._device == "cpu" else ""
+        return "cpu" if self.device == "cpu" else ""
 
-    def _kept(self, arm: str, scheme: str) -> Path:
-        return self.folder / CACHE / f"pretrained.{_named(arm, scheme)}.json"
+    def kept(self, arm: str, scheme: str) -> Path:
+        """What is known of an arm's language model, once it is made."""
+        return self.folder / CACHE / f"pretrained.{arm_name(arm, scheme)}.json"
 
     def pretrained(self, arm: str, scheme: str) -> dict[str, Any]:
         """The language model of an arm, made where it is not there yet: where it is, and how well it reads."""
-        kept, place = self._kept(arm, scheme), self.folder / PRETRAINED / _named(arm, scheme)
+        kept, place = self.kept(arm, scheme), self.folder / PRETRAINED / arm_name(arm, scheme)
         if not kept.exists():
             config = self.config(arm, scheme)
             place.parent.mkdir(exist_ok=True)
-            with self.stage(f"{_said(arm, scheme)}: pretraining") as progress:
+            with self.stage(f"{said(arm, scheme)}: pretraining") as progress:
 
                 def told(line: Line) -> None:
                     progress(line.update, config.updates)
 
-                run = pretrain(config, place, device=self._place, progress=told)
+                run = pretrain(config, place, device=self.place, progress=told)
             lines = len(self.text(scheme).read_text(encoding="utf-8").splitlines())
             best = min(_held(place), key=lambda row: row["bits"])
             facts = {"arm": arm, "scheme": scheme, "updates": run.updates, "lines": lines, **best}
@@ -226,18 +215,18 @@ class UnseenRun:
             seeds=self.how.seeds,
             grid=None if arm == BILSTM else self._grid(name, arm),
             keep=False,
-            loading=self._loading(arm),
+            loading=self.loading(arm),
         )
-        place = self.folder / ARMS / _named(arm, scheme) / task
+        place = self.folder / ARMS / arm_name(arm, scheme) / task
 
         def stage(what: str) -> AbstractContextManager[Callable[[int, int], None]]:
-            return self.stage(f"{_said(arm, scheme)}, {task}: {what}")
+            return self.stage(f"{said(arm, scheme)}, {task}: {what}")
 
         return TransferRun(name, ([train], [development], [test]), place, how, stage)
 
     def _grid(self, name: str, arm: str) -> Grid:
         """The rates that are tried; one that was asked for is the only one."""
-        width = blueprint(name, stack=str(self._loading(arm).get("stack", ""))).layers.width
+        width = blueprint(name, stack=str(self.loading(arm).get("stack", ""))).layers.width
         some = (self.how.tuning.rate,) if self.how.tuning.rate else tuple(usual_rate(width) * m for m in self.how.rates)
         return Grid(tuple({"rate": float(f"{rate:.2g}")} for rate in some))
 
@@ -248,83 +237,6 @@ class UnseenRun:
             if hasattr(run.tests[0], "tags"):
                 for row in run.frequent(run.tests[0]):
                     yield {"task": task, "arm": row["init"], "scheme": "", **row}
-
-    def plan(self) -> list[Step]:
-        """What every arm will take, and which are left out: those that there is no text or no time for."""
-        (self.folder / CACHE).mkdir(exist_ok=True)
-        wanted = [(arm, scheme) for scheme in self.splits for arm in ORDER if arm in self.how.arms]
-        # what decides comes first: a budget is spent on arms in their order, in both scripts
-        wanted.sort(key=lambda each: ORDER.index(each[0]))
-        left = 60 * self.how.budget if self.how.budget else math.inf
-        steps = []
-        for arm, scheme in wanted:
-            why = self._impossible(arm, scheme)
-            took = 0.0
-            if not why and not self._done(arm, scheme):
-                try:
-                    took = self._expected(arm, scheme)
-                except InputError as error:
-                    if arm not in (MONOLINGUAL, ADAPTED):
-                        raise
-                    why = str(error)
-            if not why and took > left:
-                why = f"it would take {_minutes(took)}, and {_minutes(left)} of the budget are left"
-            if not why:
-                left -= took
-            steps.append(Step(arm, scheme, took, why))
-        return steps
-
-    def _impossible(self, arm: str, scheme: str) -> str:
-        if arm not in (MONOLINGUAL, ADAPTED):
-            return ""
-        many = len(self.text(scheme).read_text(encoding="utf-8"))
-        if many < LEAST:
-            return f"{many:,} characters of raw text are too few to learn a language from: give {LEAST:,} or more"
-        if arm == ADAPTED and self._model().two_stacks:
-            return "a model with an encoder and a decoder is not pretrained on: name an encoder or a decoder"
-        return ""
-
-    def _done(self, arm: str, scheme: str) -> bool:
-        places = [self.folder / ARMS / _named(arm, scheme) / task / CACHE for task in self.splits[scheme]]
-        seeds = range(self.how.tuning.seed, self.how.tuning.seed + self.how.seeds)
-        many = 1 if self.how.tuning.rate else len(self.how.rates)
-        names = [SCRATCH] if arm == BILSTM else [f"whole.setting-{i}" for i in range(many)]
-        # every rate with the first seed, and one with all
-        return all(
-            all((place / f"{name}.{seeds[0]}.json").exists() for name in names)
-            and any(all((place / f"{name}.{seed}.json").exists() for seed in seeds) for name in names)
-            for place in places
-        )
-
-    def _expected(self, arm: str, scheme: str) -> float:
-        """Seconds, by a few updates of everything."""
-        with self.stage(f"{_said(arm, scheme)}: how long it takes"), TemporaryDirectory(dir=self.folder) as place:
-            seconds, name = self._tried(arm, scheme, Path(place) / "trial")
-            for task, split in self.splits[scheme].items():
-                more = 0 if arm == BILSTM or self.how.tuning.rate else len(self.how.rates) - 1
-                seconds += (self.how.seeds + more) * self._tuning(arm, name, task, split)
-        return seconds
-
-    def _tuning(self, arm: str, name: str, task: str, split: Split) -> float:
-        asked, how = task_named(task), self.how.tuning
-        if arm == BILSTM:
-            network: Any = from_nothing(asked, split[:1], split[1:2], how.seed)
-            network.to(self._device)
-            return tuning_seconds(network, *split, longer(how))
-        model = load_model(name, **self._loading(arm))
-        network = network_of(model, asked, learnt_labels(asked, split[:1], split[1:2])).to(model.device)
-        return tuning_seconds(network, *split, how)
-
-    def _tried(self, arm: str, scheme: str, place: Path) -> tuple[float, str]:
-        """What pretraining will take, by a few updates on the beginning of the text; and a model of its size."""
-        if arm not in (MONOLINGUAL, ADAPTED):
-            return 0.0, self.name
-        if self._kept(arm, scheme).exists():
-            return 0.0, str(self.pretrained(arm, scheme)["model"])
-        config = self.config(arm, scheme).model_copy(update={"compile": False})
-        few = min(TRIED, config.updates)
-        run = pretrain(config, place, device=self._place, stop_at=few)
-        return config.updates / run.updates_per_second, str(run.model)
 
 
 def _held(place: Path) -> list[dict[str, Any]]:
@@ -338,13 +250,11 @@ def _held(place: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _named(arm: str, scheme: str) -> str:
+def arm_name(arm: str, scheme: str) -> str:
+    """An arm in a script, as files are called."""
     return f"{arm}.{scheme}" if scheme else arm
 
 
-def _said(arm: str, scheme: str) -> str:
+def said(arm: str, scheme: str) -> str:
+    """An arm in a script, in words."""
     return f"{arm}, {scheme}" if scheme else arm
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"

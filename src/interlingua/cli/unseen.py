@@ -16,7 +16,7 @@ from interlingua.cli.transfer import judged_by, learnt_from, named_set
 
 if TYPE_CHECKING:
     from interlingua.analyses.diagnosis import Expectation
-    from interlingua.analyses.unseen_run import Step
+    from interlingua.analyses.unseen_plan import Step
     from interlingua.report.unseen_tables import UnseenTables
     from interlingua.transfer.task import Task
     from interlingua.types import ParallelCorpus
