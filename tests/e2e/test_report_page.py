@@ -132,7 +132,7 @@ def visit(browser, places):
         context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True, **options)
         contexts.append(context)
         tab = context.new_page()
-        tab.set_default_timeout(10_000)
+        tab.set_default_timeout(40_000)
         tab.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
         tab.on("pageerror", lambda error: complaints.append(str(error)))
         tab.on("request", lambda request: asked.append(request.url))
