@@ -156,7 +156,7 @@ class Config(_Settings):
         if self.parallel and not self.tlm:
             raise ValueError("parallel text is for tlm, which is 0: set tlm, or leave parallel out")
         if self.preset == "extra-anchors" and not self.anchors.dictionaries:
-            raise ValueError("name a dictionary: --set anchors.dictionaries.en-fr=muse")
+            raise ValueError("name a dictionary: --set anchors.dictionaries.en-fr=muse:full")
         if self.preset == "monolingual" and len(self.text) > 1:
             raise ValueError(f"monolingual, and there is text of {', '.join(self.text)}: name one, or take default")
         if self.mixed and self.random_words == "language":
