@@ -317,8 +317,11 @@ def test_vectors_too_large_for_half_precision_are_not_stored_as_infinity(level):
 
 def seen(place):
     """What a look at a store tells of how far it is: the length of its log, and the savings beside it."""
-    names = sorted(p.name for p in place.iterdir()) if place.is_dir() else []
-    return [(name, (place / name).stat().st_size) for name in names if name == LOG] + names
+    try:
+        names = sorted(p.name for p in place.iterdir())
+        return [(name, (place / name).stat().st_size) for name in names if name == LOG] + names
+    except FileNotFoundError:  # it is not there yet, or is being made anew
+        return []
 
 
 @pytest.mark.parametrize(("level", "block"), [("sentence", 8), ("word", 64), ("type", 64)])
