@@ -33,9 +33,9 @@ from interlingua.report.mapped import MapTables, full
 from interlingua.studies.claims import Part
 from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each, mean
 from interlingua.studies.measured import config_of, looked_into, prepared, sentences_of, trained, untouched
+from interlingua.studies.records import Records, entities, shortened, trees
 from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
-from interlingua.transfer.tasks import task
 from interlingua.types import ParallelCorpus
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ BILINGUAL, MONOLINGUAL, ONE_RANDOM = "bilingual", "monolingual", "random"
 SECOND = "en@2"
 CKA = "linear_cka"
 TASKS = {"ner": "f1", "parsing": "las"}
+# Sentences that taggers behind a map are asked about, and that choose their epoch.
+ASKED, CHOOSING = 1_000, 500
 
 
 class Monolingual(Settings):
@@ -122,20 +124,11 @@ def prepare(left: Sequence[Cell], how: Monolingual, shared: Path, say: Say) -> N
             prepared(_config(cell, how, shared), shared, say)
 
 
-def _records(how: Monolingual, name: str, lang: str) -> tuple[list[Any], list[Any], tuple[Any, Any]]:
-    """What is tuned on, what the epoch is chosen by, and what is judged by in either language."""
-    asked = task(name)
+def _records(how: Monolingual, name: str, lang: str) -> Records:
     if name == "ner":
-        learnt = asked.read(how.entities, "en", "train")
-        tests = [asked.read(how.entities, each, "dev" if how.treebanks else "test")[:1_000] for each in ("en", lang)]
-        few = min(500, len(learnt) // 4)
-        train, development = learnt[:-few], learnt[-few:]
-    else:
-        banks = how.treebanks
-        tests = [asked.read(banks[each], each, "test")[:1_000] for each in ("en", lang)]
-        train, development = (asked.read(banks["en"], "en", split) for split in ("train", "dev"))
-        development = development[:500]
-    return [train[: how.rows] if how.rows else train], [development], (tests[0], tests[1])
+        return entities(how.entities, "en", ("en", lang), asked=ASKED, choosing=CHOOSING)
+    train, development, tests = trees(name, how.treebanks, "en", ("en", lang))
+    return train, [each[:CHOOSING] for each in development], [each[:ASKED] for each in tests]
 
 
 def run(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> Iterator[Row]:
@@ -178,8 +171,9 @@ def _pair(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> 
         train, development, tests = _records(how, name, lang)
         attempt = Attempt(task=name, tuning=Tuning(epochs=how.epochs, seed=cell.settings["seed"]))
         made = mapped_transfer(
-            (english, other), train, development, tests, corpus, place / name, attempt, control=both, layers=how.layers
-        )
+            (english, other), shortened(train, how.rows), development, (tests[0], tests[1]), corpus, place / name,
+            attempt, control=both, layers=how.layers,
+        )  # fmt: skip
         for row in made.scores.itertuples():
             yield {"state": row.setup, "corpus": row.set, "layer": row.layer, "source": "en", "target": row.language,
                    "measure": f"through a map, {name} {row.metric}", "value": row.value, "low": row.low,

@@ -32,6 +32,7 @@ from interlingua.studies.measured import (
     trained,
     untouched,
 )
+from interlingua.studies.records import Records, inference, shortened, trees
 from interlingua.studies.study import Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
 from interlingua.transfer.tasks import task
@@ -98,19 +99,13 @@ def _corpora(how: Normalisation) -> list[ParallelCorpus]:
     return [*found, parallel(how.narrow, "en", *(lang for lang in how.langs[1:] if lang not in wide))]
 
 
-def _records(how: Normalisation, name: str) -> tuple[list[Any], list[Any], list[Any]]:
-    """What is tuned on, what the epoch is chosen by, and what is judged by."""
-    asked = task(name)
-    if name == "nli" and how.inference:
-        train = [asked.read(source, "en", split) for source, split in how.inference]
-        tests = [asked.read(how.judged, lang, "test") for lang in ("en", *SHOWN)]
-        return train, [asked.read(how.judged, "en", "dev")], tests
-    if name == "nli":  # one small set is all there is
-        own = asked.read(how.judged, "en", "")
-        return [own[:-24]], [own[-24:-12]], [own[-12:], asked.read(how.judged, "fr", "")]
-    banks = how.treebanks
-    tests = [asked.read(bank, lang, "test") for lang, bank in banks.items()]
-    return [asked.read(banks["en"], "en", "train")], [asked.read(banks["en"], "en", "dev")], tests
+def _records(how: Normalisation, name: str) -> Records:
+    if name == "pos":
+        return trees("pos", how.treebanks, "en", how.langs)
+    if how.inference:
+        return inference(how.inference, how.judged, ("en", *SHOWN))
+    own, other = (task("nli").read(how.judged, lang, "") for lang in ("en", "fr"))  # one small set is all there is
+    return [own[:-24]], [own[-24:-12]], [own[-12:], other]
 
 
 def _tasks(how: Normalisation) -> tuple[str, ...]:
@@ -136,11 +131,8 @@ def run(cell: Cell, how: Normalisation, place: Path, shared: Path, say: Say) -> 
     for name in _tasks(how):
         say(f"tuning: {name}")
         train, development, tests = _records(how, name)
-        if how.rows:
-            share = -(-how.rows // len(train))
-            train = [record[:share] for record in train]
         attempt = Attempt(task=name, tuning=Tuning(epochs=how.epochs, seed=cell.settings["seed"]))
-        tuned = transfer(model, train, development, tests, place / name, attempt)
+        tuned = transfer(model, shortened(train, how.rows), development, tests, place / name, attempt)
         yield from scored(tuned)
         if name == "nli":
             after = str(next((place / name / "tuned").rglob("tuned.json")).parent / "model")

@@ -24,9 +24,9 @@ from interlingua.stats import spearman
 from interlingua.studies.claims import Part
 from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each, mean
 from interlingua.studies.measured import scored
+from interlingua.studies.records import Records, entities, shortened, trees
 from interlingua.studies.study import Cell, Row, Say, Settings, Study
 from interlingua.transfer.finetune import Tuning
-from interlingua.transfer.tasks import task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ MEASURES = ("linear_cka", "rbf_cka", "anc", "matching")
 # The paper's CKA: a Gaussian kernel with the median distance for its width.
 CKA = "rbf_cka"
 DROP = "drop"
-# PAN-X has no test set among the data: the first rows of `dev` are asked, and the end of `train` chooses the epoch.
+# Sentences with entities that are asked about, and that choose the epoch.
 ASKED, CHOOSING = 2_000, 2_000
 
 
@@ -65,18 +65,11 @@ def cells(how: RandomInit) -> list[Cell]:
     ]
 
 
-def _records(how: RandomInit, name: str, source: str) -> tuple[list[Any], list[Any], list[Any]]:
-    """What is tuned on, what the epoch is chosen by, and what is judged by, the source first."""
-    asked = task(name)
+def _records(how: RandomInit, name: str, source: str) -> Records:
     langs = [source, *(lang for lang in how.langs if lang != source)]
     if name == "ner":
-        learnt = asked.read(how.entities, source, "train")
-        few = min(CHOOSING, len(learnt) // 4)
-        tests = [asked.read(how.entities, lang, "dev" if how.treebanks else "test")[:ASKED] for lang in langs]
-        return [learnt[:-few]], [learnt[-few:]], tests
-    banks = {lang: how.treebanks[lang] for lang in langs if lang in how.treebanks}
-    tests = [asked.read(bank, lang, "test") for lang, bank in banks.items()]
-    return [asked.read(banks[source], source, "train")], [asked.read(banks[source], source, "dev")], tests
+        return entities(how.entities, source, langs, asked=ASKED, choosing=CHOOSING)
+    return trees(name, how.treebanks, source, langs)
 
 
 def prepare(left: Sequence[Cell], how: RandomInit, shared: Path, say: Say) -> None:
@@ -87,7 +80,6 @@ def run(cell: Cell, how: RandomInit, place: Path, shared: Path, say: Say) -> Ite
     """Tune whole, tune without, judge, look."""
     name, source = cell.settings["task"], cell.settings["language"]
     train, development, tests = _records(how, name, source)
-    train = [record[: how.rows] for record in train] if how.rows else train
     say("tuning")
     attempt = Attempt(
         task=name,
@@ -97,7 +89,7 @@ def run(cell: Cell, how: RandomInit, place: Path, shared: Path, say: Say) -> Ite
     )
     text = parallel(how.parallel, *how.langs)
     text = text[: how.sentences] if how.sentences else text
-    made = transfer(how.model, train, development, tests, place / name, attempt, parallel=text)
+    made = transfer(how.model, shortened(train, how.rows), development, tests, place / name, attempt, parallel=text)
     yield from scored(made)
     yield from _beside(made, len(text))
 

@@ -19,9 +19,9 @@ from interlingua.pretrain.config import Config
 from interlingua.studies.claims import Part
 from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each, mean, pattern
 from interlingua.studies.measured import BEFORE, RANDOM, config_of, looked_into, prepared, scored, trained, untouched
+from interlingua.studies.records import shortened, trees
 from interlingua.studies.study import Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
-from interlingua.transfer.tasks import task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,8 +96,7 @@ def _config(cell: Cell, how: Scaling, shared: Path) -> Config:
 
 def _judged_by(how: Scaling) -> Iterator[Any]:
     yield parallel(how.parallel, *how.langs)
-    for lang, bank in how.treebanks.items():
-        yield task("pos").read(bank, lang, "test")
+    yield from trees("pos", how.treebanks, "en", how.langs)[2]
 
 
 def prepare(left: Sequence[Cell], how: Scaling, shared: Path, say: Say) -> None:
@@ -120,12 +119,9 @@ def run(cell: Cell, how: Scaling, place: Path, shared: Path, say: Say) -> Iterat
     if cell.settings["objective"] == CLM or not how.treebanks:
         return
     say("tuning: pos")
-    asked, banks = task("pos"), how.treebanks
-    learnt, development = (asked.read(banks["en"], "en", split) for split in ("train", "dev"))
-    tests = [asked.read(bank, lang, "test") for lang, bank in banks.items()]
+    train, development, tests = trees("pos", how.treebanks, "en", how.langs)
     attempt = Attempt(task="pos", tuning=Tuning(epochs=how.epochs, seed=cell.settings["seed"]))
-    train = learnt[: how.rows] if how.rows else learnt
-    yield from scored(transfer(model, [train], [development], tests, place / "pos", attempt))
+    yield from scored(transfer(model, shortened(train, how.rows), development, tests, place / "pos", attempt))
 
 
 def _aligned(table: pd.DataFrame, *, given: bool) -> Iterator[Part]:

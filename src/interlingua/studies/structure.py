@@ -33,9 +33,9 @@ from interlingua.studies.measured import (
     trained,
     untouched,
 )
+from interlingua.studies.records import Records, entities, inference, shortened, trees
 from interlingua.studies.study import Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
-from interlingua.transfer.tasks import task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ OTHER = "wiki-cc"
 SERIES = (("sep-emb", "sep-emb+L1-3", "sep-emb+L1-6"), ("sep-L1-3", "sep-L1-6"))
 # What is scored, and where English must be for a task to count as learnt (a third is chance for inference).
 SCORES = {"nli accuracy": 0.4, "ner f1": 0.5, "parsing las": 0.6}
-# PAN-X has no test set among the data: the first rows of `dev` are asked, and the end of `train` chooses the epoch.
+# Sentences with entities that are asked about, and that choose the epoch.
 ASKED, CHOOSING = 4_000, 2_000
 
 
@@ -133,22 +133,12 @@ def prepare(left: Sequence[Cell], how: Structure, shared: Path, say: Say) -> Non
         prepared(_config(cell, how, shared), shared, say)
 
 
-def _records(how: Structure, name: str, lang: str) -> tuple[list[Any], list[Any], list[Any]]:
-    """What is tuned on, what the epoch is chosen by, and what is judged by."""
-    asked = task(name)
+def _records(how: Structure, name: str, lang: str) -> Records:
     if name == "ner":
-        learnt = asked.read(how.entities, "en", "train")
-        few = min(CHOOSING, len(learnt) // 4)
-        split = "dev" if how.treebanks else "test"
-        tests = [asked.read(how.entities, each, split)[:ASKED] for each in ("en", lang)]
-        return [learnt[:-few]], [learnt[-few:]], tests
+        return entities(how.entities, "en", ("en", lang), asked=ASKED, choosing=CHOOSING)
     if name == "nli":
-        train = [asked.read(source, "en", split) for source, split in how.inference]
-        tests = [asked.read(how.judged, each, "test") for each in ("en", lang)]
-        return train, [asked.read(how.judged, "en", "dev")], tests
-    banks = how.treebanks
-    tests = [asked.read(banks[each], each, "test") for each in ("en", lang)]
-    return [asked.read(banks["en"], "en", "train")], [asked.read(banks["en"], "en", "dev")], tests
+        return inference(how.inference, how.judged, ("en", lang))
+    return trees(name, how.treebanks, "en", ("en", lang))
 
 
 def _judged_by(how: Structure) -> Iterator[Any]:
@@ -169,11 +159,8 @@ def run(cell: Cell, how: Structure, place: Path, shared: Path, say: Say) -> Iter
     for name, epochs in how.epochs.items():
         say(f"tuning: {name}")
         train, development, tests = _records(how, name, lang)
-        if how.rows:
-            share = -(-how.rows // len(train))
-            train = [record[:share] for record in train]
         attempt = Attempt(task=name, tuning=Tuning(epochs=epochs, seed=cell.settings["seed"]), keep=False)
-        yield from scored(transfer(model, train, development, tests, place / name, attempt))
+        yield from scored(transfer(model, shortened(train, how.rows), development, tests, place / name, attempt))
 
 
 def _score(rows: pd.DataFrame, preset: str, lang: str, measure: str) -> Estimate:
