@@ -136,7 +136,7 @@ def run(
         left = [cell.name for cell in frame.left_of(every, frame.named(study, settings, chosen), folder)]
         typer.echo(json.dumps(left) if as_json else "\n".join(left) or "all that is asked for is done")
         return
-    figures = formats_of(formats)
+    figures = () if no_figures else formats_of(formats)  # asks for what draws them, before hours of work
     found, wrong = frame.run(
         study, settings, folder, only=chosen, workers=workers, keep_work=keep, prepare_only=prepare, say=_say
     )
