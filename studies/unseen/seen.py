@@ -1,4 +1,4 @@
-"""Has the model that ships seen a language? Its training text is searched for the languages of `cells.py`.
+"""Has the model that ships seen a language? Its training text is searched for the languages of the study.
 
     python studies/unseen/seen.py
 
@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import regex
-from cells import CASES, splits
 
 from interlingua.corpora.loading import parallel
 from interlingua.extract.words import sentences
 from interlingua.pretrain.config import read_config
 from interlingua.pretrain.prepare import source_lines
+from interlingua.studies.catalog import find
+from interlingua.studies.study import settings_of
+from interlingua.transfer.sets import split_of
+from interlingua.transfer.tasks import task
 
 WORD = regex.compile(r"\p{L}[\p{L}\p{M}]{4,}")
 
@@ -42,13 +45,13 @@ def main() -> None:
         words.update(WORD.findall(line.casefold()))
         lines.add(hash(" ".join(line.split())))
     print(f"{len(words):,} words, {len(lines):,} lines")
-    for lang in CASES:
-        test = splits(lang)["pos"][2]
+    for case in settings_of(find("unseen")).languages:
+        test = split_of(task("pos"), case.train, case.test, case.lang, 0)[2]
         rows = [row.text for each in sentences(test).values() for row in each]
         own = {word for row in rows for word in WORD.findall(row.casefold())}
         found = sum(hash(" ".join(row.split())) in lines for row in rows)
         share = len(own & words) / len(own)
-        print(f"{lang}: {found} of {len(rows)} sentences; {share:.1%} of {len(own):,} words")
+        print(f"{case.lang}: {found} of {len(rows)} sentences; {share:.1%} of {len(own):,} words")
 
 
 if __name__ == "__main__":

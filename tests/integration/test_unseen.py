@@ -12,12 +12,12 @@ import interlingua as il
 from interlingua.analyses.unseen import Trial, advised, foreseen, unseen
 from interlingua.analyses.unseen_run import UnseenRun
 from interlingua.cli.main import app
-from interlingua.cli.unseen import split_of
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.report.unseen import told
 from interlingua.report.unseen_tables import read_unseen
 from interlingua.transfer.bilstm import BiLstm, open_bilstm
 from interlingua.transfer.finetune import Tuning
+from interlingua.transfer.sets import split_of
 from interlingua.transfer.tasks import task
 from support import tiny
 

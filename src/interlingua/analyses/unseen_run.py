@@ -213,7 +213,7 @@ class UnseenRun:
             task=task,
             tuning=self.how.tuning,
             seeds=self.how.seeds,
-            grid=None if arm == BILSTM else self._grid(name, arm),
+            grid=None if arm == BILSTM else self._grid(arm),
             keep=False,
             loading=self.loading(arm),
         )
@@ -224,9 +224,12 @@ class UnseenRun:
 
         return TransferRun(name, ([train], [development], [test]), place, how, stage)
 
-    def _grid(self, name: str, arm: str) -> Grid:
+    def _grid(self, arm: str) -> Grid:
         """The rates that are tried; one that was asked for is the only one."""
-        width = blueprint(name, stack=str(self.loading(arm).get("stack", ""))).layers.width
+        if arm == MONOLINGUAL:
+            width = SIZES[self.how.size]["width"]
+        else:
+            width = blueprint(self.name, stack=str(self.how.loading.get("stack", ""))).layers.width
         some = (self.how.tuning.rate,) if self.how.tuning.rate else tuple(usual_rate(width) * m for m in self.how.rates)
         return Grid(tuple({"rate": float(f"{rate:.2g}")} for rate in some))
 

@@ -10,7 +10,7 @@ import typer
 
 from interlingua.cli.data import Formats, Json
 from interlingua.cli.extract import needs_models
-from interlingua.cli.transfer import judged_by, learnt_from, named_set, whole_numbers
+from interlingua.cli.transfer import whole_numbers
 
 if TYPE_CHECKING:
     from interlingua.report.grafted import GraftTables
@@ -59,6 +59,7 @@ def mapped_transfer(
     from interlingua.corpora.loading import parallel as parallel_text
     from interlingua.report.grafted import publish_graft
     from interlingua.transfer.finetune import Tuning
+    from interlingua.transfer.sets import judged_by, learnt_from, named_set
     from interlingua.transfer.tasks import task as task_named
 
     chosen = task_named(task)

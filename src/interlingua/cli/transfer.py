@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,6 +91,7 @@ def transfer(
     from interlingua.report.transferred import publish_transfer
     from interlingua.transfer.finetune import Tuning
     from interlingua.transfer.grids import read_grid
+    from interlingua.transfer.sets import judged_by, learnt_from, named_set
     from interlingua.transfer.tasks import task as task_named
 
     chosen = task_named(task)
@@ -170,51 +170,6 @@ def _show_plan(
     typer.echo(f"{times} tunings of about {updates:,} updates, {how.seeds} of each kind{f' ({said})' if said else ''}")
 
 
-def learnt_from(task: Task[Any, Any], name: str, lang: str, rows: int) -> tuple[Any, Any]:
-    """What to tune on and what to choose the epoch by: the split `dev`, or the last tenth of the rest.
-
-    Where a data set has no split `test`, it is judged by `dev`, which is then not chosen by.
-    """
-    from interlingua.errors import InputError
-
-    learnt = _first(task, name, lang, "train")
-    learnt = learnt[:rows] if rows else learnt
-    if ":" not in name and _first(task, name, lang, "test", needed=False) is not None:
-        development = _first(task, name, lang, "dev", needed=False)
-        if development is not None:
-            return learnt, development
-    if len(learnt) < 2:
-        raise InputError(
-            f"{learnt.name} has {len(learnt)} rows here: some are to tune on, and some to choose the epoch by"
-        )
-    many = max(1, len(learnt) // 10)
-    return learnt[:-many], learnt[-many:]
-
-
-def judged_by(task: Task[Any, Any], name: str, lang: str, rows: int = 0) -> Any:
-    """What to judge by: the split that is said (`panx:train`), else `test`, else `dev`; all of it, or some rows."""
-    found = _first(task, name, lang, "test", "dev")
-    return found[:rows] if rows else found
-
-
-def _first(task: Task[Any, Any], name: str, lang: str, *splits: str, needed: bool = True) -> Any:
-    """A record of the first of these splits that there is; `nli_en/snli:dev` names it."""
-    from interlingua.errors import UnknownNameError
-
-    name, _, said = name.partition(":")
-    missing: UnknownNameError | None = None
-    for split in (said,) if said else splits:
-        try:
-            return task.read(name, lang, split)
-        except UnknownNameError as error:
-            if not error.what.startswith("split"):
-                raise
-            missing = missing or error
-    if needed and missing is not None:
-        raise missing
-    return None
-
-
 def _languages(task: Task[Any, Any], langs: str) -> list[str]:
     """Languages as they were named; of translation, pairs such as fr-en."""
     if task.name == "translation":
@@ -238,21 +193,6 @@ def _parallel(name: str, judged: list[str], more: str) -> ParallelCorpus | None:
             f"{len(judged) - 1} languages with labels: {new[0]} is foretold a score from {FEWEST + 1} or more"
         )
     return parallel(name, *dict.fromkeys([*judged, *new]))
-
-
-def named_set(text: str, lang: str) -> tuple[str, str]:
-    """A language and a data set: en=FILE says both, ud/en_ewt has the language in its name; :split may follow."""
-    from interlingua.errors import InputError
-
-    before, sign, name = text.strip().partition("=")
-    if sign:
-        return before, name
-    # treebanks may be asked for as in the literature, ud:en_ewt
-    name = re.sub(r"^ud:(?=\w+_)", "ud/", before)
-    said = re.match(r"ud(?:pos)?/([a-z]{2,3})_", name)
-    if not lang and not said:
-        raise InputError(f"which language is {text}? Write fr={text}, or name languages with --langs")
-    return said[1] if said else lang, name
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:

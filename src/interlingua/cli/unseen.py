@@ -12,14 +12,11 @@ import typer
 from interlingua import BUILT_IN
 from interlingua.cli.data import Formats, Json, tags
 from interlingua.cli.extract import needs_models
-from interlingua.cli.transfer import judged_by, learnt_from, named_set
 
 if TYPE_CHECKING:
     from interlingua.analyses.diagnosis import Expectation
     from interlingua.analyses.unseen_plan import Step
     from interlingua.report.unseen_tables import UnseenTables
-    from interlingua.transfer.task import Task
-    from interlingua.types import ParallelCorpus
 
 SUCH_AS = "--lang ug --train ud/ug_udt --raw mono --translit latin --out FOLDER"
 
@@ -91,6 +88,7 @@ def unseen(
     from interlingua.errors import UnknownNameError
     from interlingua.pretrain.config import SIZES
     from interlingua.transfer.finetune import Tuning
+    from interlingua.transfer.sets import both_of, split_of
 
     if device not in ("", "cpu", "cuda"):
         raise InputError(f"device {device!r} is neither cpu nor cuda; CUDA_VISIBLE_DEVICES chooses one of several")
@@ -129,45 +127,6 @@ def unseen(
 
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def split_of(task: Task[Any, Any], train: str, test: str, lang: str, rows: int) -> tuple[Any, Any, Any]:
-    """What is tuned on, what the epoch is chosen by, and what is judged by; all from one set where it has no other."""
-    from interlingua.errors import InputError, UnknownNameError
-
-    name = named_set(train, lang)[1]
-    if test:
-        learnt, development = learnt_from(task, name, lang, rows)
-        return learnt, development, judged_by(task, named_set(test, lang)[1], lang)
-    if ":" not in name and not Path(name).exists():
-        try:
-            own = judged_by(task, name, lang)
-            learnt, development = learnt_from(task, name, lang, rows)
-        except UnknownNameError as error:
-            if not error.what.startswith("split"):
-                raise
-            raise InputError(f"{error}; one split for everything is asked for as {name}:test") from error
-        else:
-            return learnt, development, own
-    # one set: the last fifth is judged by, a tenth of the rest chooses the epoch
-    everything = judged_by(task, name, lang)
-    if len(everything) < 10:
-        raise InputError(f"{everything.name} has {len(everything)} rows: some are to tune on, and some to judge by")
-    last = len(everything) // 5
-    rest = everything[:-last][:rows] if rows else everything[:-last]
-    many = max(1, len(rest) // 10)
-    return rest[:-many], rest[-many:], everything[-last:]
-
-
-def both_of(name: str, lang: str, known: ParallelCorpus) -> ParallelCorpus | None:
-    """Parallel text of the language and those of the seen ones that it has."""
-    from interlingua.corpora.loading import parallel
-
-    if not name:
-        return None
-    found = parallel(name)
-    there = [str(each) for each in known.langs if each in found.langs]
-    return found.languages(lang, *(each for each in there if each != lang))
 
 
 def _tell(hoped: Expectation, plan: Sequence[Step], *, err: bool = False) -> None:

@@ -13,6 +13,7 @@ STUDIES: tuple[str, ...] = (
     "structure",
     "monolingual",
     "random-init",
+    "unseen",
 )
 
 

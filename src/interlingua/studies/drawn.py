@@ -151,6 +151,27 @@ def beside_published(
     return themed(panel.facet(facet, columns=3 if many else 4).properties(title=alt.TitleParams(title, subtitle=told)))
 
 
+def dots(table: pd.DataFrame, where: str, series: str, title: str, note: str, *, order: Sequence[str]) -> Figure:
+    """A dot a series in every row, with its interval."""
+    if not len(table):
+        return nothing(title, "Nothing of this has been run.")
+    rows = records(table, (where, series, "value", "low", "high"))
+    base = alt.Chart(Rows(rows)).encode(
+        y=alt.Y(f"{where}:N", title="", sort=None, axis=alt.Axis(grid=True, tickBand="extent")),
+        yOffset=alt.YOffset(f"{series}:N", sort=list(order)),
+        color=alt.Color(f"{series}:N", title=series, sort=list(order)),
+    )
+    x = alt.X("value:Q", title=str(table["measure"].iloc[0]), scale=alt.Scale(zero=False))
+    drawn = alt.layer(
+        base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="low:Q", x2="high:Q"),
+        base.mark_point(filled=True, size=40, opacity=1).encode(
+            x, tooltip=[f"{where}:N", f"{series}:N", alt.Tooltip("value:Q", format=".3f")]
+        ),
+    )
+    chart = drawn.properties(width=420, height=alt.Step(7))
+    return themed(chart.properties(title=alt.TitleParams(title, subtitle=[note])))
+
+
 def published(name: str) -> list[dict[str, Any]]:
     """Published scores by the name of their table."""
     text = (files("interlingua.studies") / "published.tsv").read_text(encoding="utf-8")
