@@ -14,6 +14,8 @@ def claimed(folder: Path) -> Iterator[None]:
     """The folder, made if need be, for one writer; an error where there is another."""
     from filelock import FileLock, Timeout
 
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file: name a folder for the results")
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
     try:

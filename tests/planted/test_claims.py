@@ -238,7 +238,7 @@ def test_what_has_no_interval_meets_no_rule():
     assert rule().answer(found[0].part("fr", 0)) == UNCLEAR
 
 
-def unseen_rows(lang, *, seen=False, scheme="", kinds=None, scores=None):
+def unseen_rows(lang, *, seen=False, scheme="", kinds=None, tie=False, scores=None):
     """A language of the study `unseen`: what it is judged to be by task, and scores by task and arm."""
     about = {
         "language": lang,
@@ -250,12 +250,10 @@ def unseen_rows(lang, *, seen=False, scheme="", kinds=None, scores=None):
         "layer": None,
         "n": 300,
     }
-    rows = [
-        {**about, "state": "own", "measure": f"{task} muller", "notes": kind} for task, kind in (kinds or {}).items()
-    ]
-    rows += [
-        {**about, "state": "found", "measure": f"{task} kind", "notes": kind} for task, kind in (kinds or {}).items()
-    ]
+    rows = []
+    for task, kind in (kinds or {}).items():
+        rows.append({**about, "state": "own", "measure": f"{task} muller", "value": float(not tie), "notes": kind})
+        rows.append({**about, "state": "found", "measure": f"{task} kind", "notes": kind})
     for task, by_arm in (scores or {}).items():
         for state, value in by_arm.items():
             measure = f"{task} difference" if " less " in state else f"{task} accuracy"
@@ -267,28 +265,31 @@ def unseen_rows(lang, *, seen=False, scheme="", kinds=None, scores=None):
 
 
 def test_all_three_kinds_must_occur_in_one_task_and_ties_do_not_count():
-    def rarest(*kinds):
-        table = [row for i, kind in enumerate(kinds) for row in unseen_rows(f"l{i}", kinds={"pos": kind})]
-        return [part.value for part in find("unseen").estimates["U1.kinds"](pd.DataFrame(table))]
+    def rarest(*languages):
+        table = pd.DataFrame([row for rows in languages for row in rows])
+        return [part.value for part in find("unseen").estimates["U1.kinds"](table)]
 
-    assert rarest("easy", "intermediate", "hard") == [1]
-    assert rarest("easy", "intermediate", "hard, by a tie") == [0]
-    assert rarest("hard", "hard") == [0]
-    seen = unseen_rows("ru", seen=True, kinds={"pos": "easy"})
-    new = [*unseen_rows("a", kinds={"pos": "intermediate"}), *unseen_rows("b", kinds={"pos": "hard"})]
-    assert [part.value for part in find("unseen").estimates["U1.kinds"](pd.DataFrame([*seen, *new]))] == [0]
+    easy, between, hard = (unseen_rows(kind, kinds={"pos": kind}) for kind in ("easy", "intermediate", "hard"))
+    assert rarest(easy, between, hard) == [1]
+    assert rarest(easy, between, unseen_rows("d", kinds={"pos": "hard"}, tie=True)) == [0]
+    assert rarest(hard, unseen_rows("d", kinds={"pos": "hard"})) == [0]
+    assert rarest(unseen_rows("ru", seen=True, kinds={"pos": "easy"}), between, hard) == [0]  # it was seen
+    trees = [unseen_rows(kind, kinds={"parsing": kind}) for kind in ("easy", "intermediate", "hard")]
+    assert rarest(hard, *trees) == [1]  # in one of the tasks
 
 
 def test_gains_are_of_hard_languages_and_losses_of_seen_ones():
-    scores = {"multilingual": 0.7, "adapted": 0.6, "multilingual.latin": 0.65, "adapted.latin": 0.8, "bilstm": 0.9}
+    scores = {"multilingual": 0.7, "adapted": 0.6, "multilingual.latin": 0.65, "adapted.latin": 0.8, "bilstm": 0.9,
+              "adapted.latin less multilingual": 0.1, "adapted.latin less adapted": 0.2}  # fmt: skip
+    lost = {"multilingual.latin less multilingual": -0.1, "bilstm.latin less bilstm": -0.2,
+            "multilingual.latin less bilstm.latin": 0.3}  # fmt: skip
     table = [
         *unseen_rows("ug", scheme="latin", kinds={"pos": "hard"}, scores={"pos": scores}),
         *unseen_rows("myv", scheme="latin", kinds={"pos": "easy"}, scores={"pos": scores}),
-        *unseen_rows("wo", kinds={"pos": "hard"}, scores={"pos": scores}),
-        *unseen_rows("ru", seen=True, scheme="latin", kinds={"pos": "easy"}, scores={
-            "pos": {"multilingual.latin less multilingual": -0.1, "bilstm.latin less bilstm": -0.2,
-                    "multilingual.latin less bilstm.latin": 0.3}}),
-    ]  # fmt: skip
+        *unseen_rows("wo", kinds={"pos": "hard"}, scores={"pos": {"multilingual": 0.7, "adapted": 0.6}}),
+        *unseen_rows("ru", seen=True, scheme="latin", kinds={"pos": "easy"}, scores={"pos": lost}),
+    ]
     estimates = find("unseen").estimates
-    assert [(part.of, round(part.value, 6)) for part in estimates["U2.gain"](pd.DataFrame(table))] == [("ug, pos", 0.1)]
+    # the better arm in each script, and no language without another script
+    assert [(part.of, part.value) for part in estimates["U2.gain"](pd.DataFrame(table))] == [("ug, pos", 0.1)]
     assert [(part.of, part.value) for part in estimates["U3.loss"](pd.DataFrame(table))] == [("ru, pos", -0.1)]

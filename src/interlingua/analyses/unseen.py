@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -39,6 +40,7 @@ from interlingua.errors import InputError, UnknownNameError
 from interlingua.extract.words import sentences
 from interlingua.folders import claimed
 from interlingua.models.load import Model, load_model
+from interlingua.pretrain.prepare import source_lines
 from interlingua.report.tables import EXPECTATION, PLAN, whole
 from interlingua.report.unseen_tables import UnseenTables, write_unseen
 from interlingua.transfer.task import HeadTask, Task
@@ -57,12 +59,15 @@ from interlingua.transfer.verdicts import (
 )
 from interlingua.types import ParallelCorpus
 
-__all__ = ["Trial", "foreseen", "unseen"]
+__all__ = ["Trial", "expect", "foreseen", "unseen"]
 
 Array = np.ndarray[Any, Any]
 Counts = Mapping[tuple[str, str], Sequence[Array]]
 # A scheme that changes fewer words than this is for another script.
 LEAST_CHANGED = 0.2
+# One that leaves more of the letters than this is for another language; all schemes write Latin.
+MOST_LEFT = 0.1
+LATIN = ("LATIN", "MODIFIER LETTER")
 # What may be asked for later, of a trial that was run: nothing that was found depends on it.
 LATER = ("seeds", "arms", "budget", "scheme", "parallel")
 # Arms from the least work to the most, and what they stand for: in the language's own script, and in another.
@@ -93,15 +98,10 @@ def unseen(
     without labels; without any, the sentences that are tuned on. `beside`: sentences of languages that the model has
     seen. `tell` hears what is expected, and what every arm will take, before the first is run.
     """
-    loaded, folder = load_model(model, **how.loading), Path(out)
-    _check(splits, how)
-    with claimed(folder):
-        run = UnseenRun(model, splits, raw, folder, how, stage)
-        config = _config(loaded, run, beside, how, raw, parallel)
-        same_run(folder, config, force=force, may_differ=LATER)
-        found = _diagnosed(loaded, run, beside, parallel)
-        hoped = _expectation(folder, found)
-        steps = plan(run)
+    run = UnseenRun(model, splits, raw, Path(out), how, stage)
+    with claimed(run.folder):
+        config, found, hoped = _expected(run, beside, parallel, force=force)
+        folder, steps = run.folder, plan(run)
         whole(folder / PLAN, json.dumps([asdict(step) for step in steps], indent=2).encode())
         tell(hoped, steps)
         if all(step.left_out for step in steps):
@@ -119,6 +119,38 @@ def unseen(
         )
         write_unseen(tables, folder)
     return tables
+
+
+def expect(
+    model: str,
+    splits: Mapping[str, Split],
+    beside: ParallelCorpus,
+    out: str | Path,
+    how: Trial,
+    *,
+    raw: Sequence[str] = (),
+    parallel: ParallelCorpus | None = None,
+    stage: Stage = lambda _name: nullcontext(lambda _done, _total: None),
+) -> tuple[Diagnosis, Expectation]:
+    """The first part of `unseen`: look at a language and write down what is expected, before any arm is run."""
+    run = UnseenRun(model, splits, raw, Path(out), how, stage)
+    with claimed(run.folder):
+        return _expected(run, beside, parallel)[1:]
+
+
+def _expected(
+    run: UnseenRun, beside: ParallelCorpus, parallel: ParallelCorpus | None, *, force: bool = False
+) -> tuple[dict[str, Any], Diagnosis, Expectation]:
+    """What is asked for, what is seen of the language, and what is expected; in the folder."""
+    _check(run.splits[""], run.how)
+    for source in run.raw:
+        if not any(line.strip() for line in source_lines(source, run.lang)):
+            raise InputError(f"{source} holds no text: name another, or leave raw text out")
+    loaded = run.loaded()
+    config = _config(loaded, run, beside, parallel)
+    same_run(run.folder, config, force=force, may_differ=LATER)
+    found = _diagnosed(loaded, run, beside, parallel)
+    return config, found, _expectation(run.folder, found)
 
 
 def foreseen(
@@ -157,8 +189,16 @@ def _check(splits: Mapping[str, Split], how: Trial) -> None:
     if len(langs) > 1:
         raise InputError(f"there are sentences of {', '.join(sorted(langs))}: one language is looked at")
     train = next(iter(splits.values()))[0]
-    if how.scheme and (changed := _changed(train, how.scheme)) < LEAST_CHANGED:
-        raise InputError(f"{how.scheme} changes {changed:.0%} of the words of {train.name}: it is in another script")
+    changed, left = _changed(train, how.scheme) if how.scheme else (1.0, 0.0)
+    if changed < LEAST_CHANGED:
+        raise InputError(
+            f"{how.scheme} changes {changed:.0%} of the words of {train.name}: it is for another script, or the text "
+            "is in Latin letters already"
+        )
+    if left > MOST_LEFT:
+        raise InputError(
+            f"{how.scheme} leaves {left:.0%} of the letters of {train.name} as they are: it is for another language"
+        )
 
 
 def about_words(name: str) -> Task[Any, Any]:
@@ -169,21 +209,17 @@ def about_words(name: str) -> Task[Any, Any]:
     return task
 
 
-def _changed(record: Any, scheme: str) -> float:
-    """The share of words that are written otherwise in another script."""
+def _changed(record: Any, scheme: str) -> tuple[float, float]:
+    """The share of words that are written otherwise in another script, and of letters that are not Latin then."""
     words = [word for rows in sentences(record[:200]).values() for row in rows for word in row.words]
-    turn = scheme_named(scheme)
-    return sum(turn(word) != word for word in words) / max(len(words), 1)
+    written = [scheme_named(scheme)(word) for word in words]
+    letters = [letter for word in written for letter in word if letter.isalpha()]
+    other = sum(not unicodedata.name(letter, "").startswith(LATIN) for letter in letters)
+    changed = sum(one != other for one, other in zip(words, written, strict=True))
+    return changed / max(len(words), 1), other / max(len(letters), 1)
 
 
-def _config(
-    model: Model,
-    run: UnseenRun,
-    beside: ParallelCorpus,
-    how: Trial,
-    raw: Sequence[str],
-    parallel: ParallelCorpus | None,
-) -> dict[str, Any]:
+def _config(model: Model, run: UnseenRun, beside: ParallelCorpus, parallel: ParallelCorpus | None) -> dict[str, Any]:
     digest, lines, characters = hashlib.sha256(), 0, 0
     for line in run.lines():
         digest.update(f"{line}\n".encode())
@@ -194,12 +230,12 @@ def _config(
         "weights": model.weights,
         "language": run.lang,
         "tasks": {task: [[r.name, len(r), r.hash] for r in split] for task, split in run.splits[""].items()},
-        "raw": {"sources": [Path(s).name for s in raw], "lines": lines, "characters": characters,
+        "raw": {"sources": [Path(s).name for s in run.raw], "lines": lines, "characters": characters,
                 "hash": digest.hexdigest()},
         "beside": [beside.name, [str(lang) for lang in beside.langs], beside.hash],
         "parallel": None if parallel is None else [parallel.name, len(parallel), parallel.hash],
-        **asdict(how),
-        "loading": {k: v for k, v in how.loading.items() if v and k != "device"},
+        **asdict(run.how),
+        "loading": {k: v for k, v in run.how.loading.items() if v and k != "device"},
         "versions": made_with(),
     }  # fmt: skip
     plain: dict[str, Any] = json.loads(json.dumps(config))
@@ -267,7 +303,7 @@ def _judged(counts: Mapping[str, Counts], hoped: Expectation, scheme: str) -> di
 
 
 def _comparisons(task: Task[Any, Any], arms: Counts, scheme: str) -> Iterator[dict[str, Any]]:
-    """What rules ask, what adaptation adds, and what the other script does to every arm."""
+    """What rules ask, what adaptation adds, what the other script does to every arm, and to the better model."""
     pairs = [
         ((arm, script), (against, script))
         for script in dict.fromkeys(("", scheme))
@@ -275,11 +311,24 @@ def _comparisons(task: Task[Any, Any], arms: Counts, scheme: str) -> Iterator[di
         for against in others
     ]
     pairs += [((arm, scheme), (arm, "")) for arm in ORDER if scheme]
-    for one, other in pairs:
+    if scheme:
+        pairs.append((_better(task, arms, scheme), _better(task, arms, "")))
+    for one, other in dict.fromkeys(pairs):
         if one in arms and other in arms:
             made = _compared(task, arms, one, other)
             sides = {"arm": one[0], "scheme": one[1], "against": other[0], "against_scheme": other[1]}
             yield {**sides, "difference": made.difference, "low": made.low, "high": made.high, "outcome": made.outcome}
+
+
+def _better(task: Task[Any, Any], arms: Counts, script: str) -> tuple[str, str]:
+    """The model tuned as it is, or adapted: the better of them in a script."""
+    some = [(arm, script) for arm in (MULTILINGUAL, ADAPTED) if (arm, script) in arms]
+    return max(some, key=lambda arm: _score(task, arms[arm]), default=(MULTILINGUAL, script))
+
+
+def _score(task: Task[Any, Any], found: Sequence[Array]) -> float:
+    """The mean over seeds."""
+    return float(np.mean([task.score(each.sum(0))[0] for each in found]))
 
 
 def _compared(task: Task[Any, Any], arms: Counts, one: tuple[str, str], other: tuple[str, str]) -> Any:
@@ -288,8 +337,7 @@ def _compared(task: Task[Any, Any], arms: Counts, one: tuple[str, str], other: t
 
 def advised(task: Task[Any, Any], arms: Counts) -> tuple[str, str]:
     """The arm to take: of the best, and those that it does not beat beyond chance, the one that is the least work."""
-    score = {arm: float(np.mean([task.score(each.sum(0))[0] for each in found])) for arm, found in arms.items()}
-    best = max(arms, key=lambda arm: score[arm])
+    best = max(arms, key=lambda arm: _score(task, arms[arm]))
     good = [arm for arm in arms if arm == best or _compared(task, arms, best, arm).outcome == TIE]
     return min(good, key=lambda arm: (list(ADVICE).index(arm[0]), bool(arm[1])))
 

@@ -118,4 +118,4 @@ def _tried(run: UnseenRun, arm: str, scheme: str, place: Path) -> tuple[float, s
 
 
 def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
+    return f"{seconds:.{1 if seconds < 10 else 0}f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"

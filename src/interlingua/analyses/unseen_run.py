@@ -169,7 +169,8 @@ class UnseenRun:
         kept, place = self.kept(arm, scheme), self.folder / PRETRAINED / arm_name(arm, scheme)
         if not kept.exists():
             config = self.config(arm, scheme)
-            place.parent.mkdir(exist_ok=True)
+            for folder in (place.parent, kept.parent):
+                folder.mkdir(parents=True, exist_ok=True)
             with self.stage(f"{said(arm, scheme)}: pretraining") as progress:
 
                 def told(line: Line) -> None:

@@ -83,8 +83,9 @@ def _kinds(tables: UnseenTables) -> Iterator[tuple[str, str]]:
 
 def _changes(tables: UnseenTables) -> Iterator[tuple[str, str]]:
     rows = tables.comparisons
+    within = rows[rows["scheme"] == rows["against_scheme"]]
     for what, chosen in (
-        ("Adapting to raw text", rows[(rows["arm"] == "adapted") & (rows["against"] == "multilingual")]),
+        ("Adapting to raw text", within[(within["arm"] == "adapted") & (within["against"] == "multilingual")]),
         ("Another script", rows[(rows["arm"] == rows["against"])]),
     ):
         if not len(chosen):
@@ -239,6 +240,8 @@ def changes(tables: UnseenTables) -> Figure | None:
 def _pair(r: Any) -> str:
     if r.arm == r.against:
         return f"{r.arm}: {r.scheme} over {OWN}"
+    if r.scheme != r.against_scheme:
+        return f"{r.arm}, {r.scheme or OWN} over {r.against}, {r.against_scheme or OWN}"
     return f"{r.arm} over {r.against}{f', {r.scheme}' if r.scheme else ''}"
 
 

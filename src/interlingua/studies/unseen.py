@@ -1,28 +1,26 @@
 """Languages that a model has not seen: easy, intermediate or hard; and what another script does to them.
 
-Muller et al. 2021. Cells are the arms of `interlingua unseen`, one a language, a script and an arm: what is pretrained
-on raw text and tuned on labels. A cell of the language's own name then compares and judges them. What is expected of a
-language is written before its first arm is run.
+Muller et al. 2021. Of each language there is a cell that says what is expected, cells of the arms of `interlingua
+unseen`, one a script and an arm (what is pretrained on raw text and tuned on labels), and a cell of the language's own
+name that compares and judges them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from filelock import FileLock
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from interlingua.analyses.unseen import Trial, unseen
-from interlingua.analyses.unseen_run import ORDER, Split, UnseenRun, arm_name
+from interlingua.analyses.diagnosis import Diagnosis, Expectation
+from interlingua.analyses.unseen import Trial, expect, unseen
+from interlingua.analyses.unseen_run import ORDER, Split, Stage, UnseenRun, arm_name
 from interlingua.corpora.loading import parallel
-from interlingua.report.tables import EXPECTATION
 from interlingua.report.unseen_tables import UnseenTables
 from interlingua.studies.claims import Part
-from interlingua.studies.estimates import Estimate, MissingRowsError, best, chosen, curve, each
+from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each
 from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
 from interlingua.transfer.sets import both_of, split_of
@@ -49,6 +47,11 @@ class Language(BaseModel):
     scheme: str = ""
     parallel: str = ""
     seen: bool = False
+
+    @property
+    def sets(self) -> str:
+        """All that is read, in a line."""
+        return " ".join(filter(None, (self.train, self.test, *self.raw, self.parallel)))
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -81,23 +84,32 @@ class Unseen(Settings):
     monolingual: Size
     rows: int = Field(default=0, ge=0)
 
+    @field_validator("languages")
+    @classmethod
+    def _once(cls, languages: tuple[Language, ...]) -> tuple[Language, ...]:
+        names = [case.lang for case in languages]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{twice[0]} is there twice: with other data, name another folder")
+        return languages
+
     def named(self, lang: str) -> Language:
         """The language of a cell."""
         return next(case for case in self.languages if case.lang == lang)
 
 
 def cells(how: Unseen) -> list[Cell]:
-    """Every arm of a language, then the language."""
+    """What is expected of a language, its arms, then all of it."""
     found = []
     for case in how.languages:
-        about = {"language": case.lang, "seen": case.seen, "seed": 0}
+        about = {"language": case.lang, "seen": case.seen, "sets": case.sets, "seed": 0}
+        hoped = Cell(f"{case.lang}.{EXPECTED}", {**about, "arm": EXPECTED, "scheme": ""})
         arms = [
-            Cell(f"{case.lang}.{arm_name(arm, scheme)}", {**about, "arm": arm, "scheme": scheme})
+            Cell(f"{case.lang}.{arm_name(arm, scheme)}", {**about, "arm": arm, "scheme": scheme}, after=(hoped.name,))
             for scheme in case.schemes
             for arm in case.arms
         ]
-        whole = Cell(case.lang, {**about, "arm": "", "scheme": ""}, after=tuple(arm.name for arm in arms))
-        found += [*arms, whole]
+        whole = Cell(case.lang, {**about, "arm": "", "scheme": ""}, after=(hoped.name, *(arm.name for arm in arms)))
+        found += [hoped, *arms, whole]
     return found
 
 
@@ -118,7 +130,7 @@ def _splits(case: Language, how: Unseen) -> dict[str, Split]:
     return {name: split_of(task(name), case.train, case.test, case.lang, how.rows) for name in how.tasks}
 
 
-def _stages(say: Say) -> Any:
+def _stages(say: Say) -> Stage:
     def stage(name: str) -> AbstractContextManager[Any]:
         say(name)
         return nullcontext(lambda _done, _total: None)
@@ -126,57 +138,48 @@ def _stages(say: Say) -> Any:
     return stage
 
 
-class _Expected(Exception):
-    """What is expected is written: no arm is run yet."""
-
-
-def _whole(case: Language, how: Unseen, folder: Path, say: Say, *, expect: bool = False) -> UnseenTables:
-    """The trial of a language, as `interlingua unseen` runs it; to expect only, it ends before its first arm."""
+def _arguments(case: Language, how: Unseen, folder: Path, say: Say) -> tuple[Sequence[Any], dict[str, Any]]:
+    """What `unseen` and its first part take."""
     beside = parallel(how.beside, *how.known)
-
-    def told(*_: Any) -> None:
-        if expect:
-            raise _Expected
-
-    trial = _trial(case, how)
-    return unseen(
-        how.model, _splits(case, how), beside, folder, replace(trial, arms=()) if expect else trial, raw=case.raw,
-        parallel=both_of(case.parallel, case.lang, beside), stage=_stages(say), tell=told,
-    )  # fmt: skip
-
-
-def _expected(case: Language, how: Unseen, shared: Path, say: Say) -> Path:
-    """The folder of a language, in which what is expected of it is written; the first cell that comes by does it."""
-    folder = shared / case.lang
-    shared.mkdir(parents=True, exist_ok=True)
-    with FileLock(shared / f"{case.lang}.lock"):
-        if not (folder / EXPECTATION).exists():
-            try:
-                _whole(case, how, folder, say, expect=True)
-            except _Expected:
-                say(f"what is expected is in {folder / EXPECTATION}")
-    return folder
+    also = both_of(case.parallel, case.lang, beside)
+    given = how.model, _splits(case, how), beside, folder, _trial(case, how)
+    return given, {"raw": case.raw, "parallel": also, "stage": _stages(say)}
 
 
 def prepare(left: Sequence[Cell], how: Unseen, shared: Path, say: Say) -> None:
-    """What is expected of every language."""
-    for lang in dict.fromkeys(cell.settings["language"] for cell in left):
-        _expected(how.named(lang), how, shared, say)
+    """What is expected of the languages."""
+    for cell in left:
+        if cell.settings["arm"] == EXPECTED:
+            tuple(run(cell, how, shared, shared, say))
 
 
 def run(cell: Cell, how: Unseen, place: Path, shared: Path, say: Say) -> Iterator[Row]:
-    """An arm with every seed, or what all arms of a language come to."""
+    """What is expected of a language, an arm with every seed, or what all arms come to."""
     case, arm = how.named(cell.settings["language"]), cell.settings["arm"]
-    folder = _expected(case, how, shared, say)
-    if arm:
-        yield from _arm(case, how, arm, cell.settings["scheme"], folder, say)
-        (shared / MODELS / cell.name).mkdir(parents=True, exist_ok=True)
+    folder = shared / case.lang
+    given, options = _arguments(case, how, folder, say)
+    if arm == EXPECTED:
+        yield from _hoped(case, *expect(*given, **options))
+    elif arm:
+        yield from _arm(case, arm, cell.settings["scheme"], UnseenRun(how.model, given[1], case.raw, folder, given[-1],
+                                                                      options["stage"]))  # fmt: skip
     else:
-        yield from _judged(_whole(case, how, folder, say))
+        yield from _judged(unseen(*given, **options))
+    # what others look at is in the folder of the language: the frame is told that it is there
+    (shared / MODELS / cell.name).mkdir(parents=True, exist_ok=True)
 
 
-def _arm(case: Language, how: Unseen, arm: str, scheme: str, folder: Path, say: Say) -> Iterator[Row]:
-    run = UnseenRun(how.model, _splits(case, how), case.raw, folder, _trial(case, how), _stages(say))
+def _hoped(case: Language, found: Diagnosis, hoped: Expectation) -> Iterator[Row]:
+    """What is expected, and how the tokenizer reads the language in each script."""
+    yield {"state": EXPECTED, "target": case.lang, "measure": "kind", "notes": f"{hoped.kind}: {hoped.advice}"}
+    for reason in hoped.reasons:
+        yield {"state": EXPECTED, "target": case.lang, "measure": "reason", "notes": reason}
+    for where, read in ((OWN, found.own), (found.scheme, found.written)):
+        for what in ("unknown", "fertility", "letters") if read is not None else ():
+            yield {"state": where, "target": case.lang, "measure": what, "value": getattr(read, what)}
+
+
+def _arm(case: Language, arm: str, scheme: str, run: UnseenRun) -> Iterator[Row]:
     if arm in (ADAPTED, MONOLINGUAL):
         made = run.pretrained(arm, scheme)
         for name in ("bits", "perplexity", "updates", "lines"):
@@ -185,7 +188,8 @@ def _arm(case: Language, how: Unseen, arm: str, scheme: str, folder: Path, say: 
         for row in rows:
             yield {"state": f"seed {row['seed']}", "corpus": row["set"], "target": case.lang,
                    "measure": f"{name} {row['metric']}", "value": row["value"], "low": row.get("low"),
-                   "high": row.get("high"), "n": row["sentences"], "notes": row["setting"]}  # fmt: skip
+                   "high": row.get("high"), "n": row["sentences"],
+                   "notes": ", ".join(filter(None, (row["setting"], f"epoch {row['epoch']}")))}  # fmt: skip
 
 
 def _judged(tables: UnseenTables) -> Iterator[Row]:
@@ -202,15 +206,13 @@ def _judged(tables: UnseenTables) -> Iterator[Row]:
                "measure": f"{r.task} difference", "value": r.difference, "low": r.low, "high": r.high,
                "n": tables.config["tasks"][r.task][2][1], "notes": r.outcome}  # fmt: skip
     for r in tables.verdicts.itertuples():
-        yield {**common, "state": r.scheme or OWN, "measure": f"{r.task} {r.rule}",
-               "notes": f"{r.kind}{', by a tie' if r.tie else ''}"}  # fmt: skip
+        # 1 where it hangs on no tie
+        yield {**common, "state": r.scheme or OWN, "measure": f"{r.task} {r.rule}", "value": float(not r.tie),
+               "notes": r.kind}  # fmt: skip
     for r in tables.outcome.itertuples():
         yield {**common, "state": EXPECTED, "measure": f"{r.task} kind", "notes": f"{r.expected}: {r.expected_advice}"}
         yield {**common, "state": FOUND, "measure": f"{r.task} kind", "value": float(r.kept),
                "notes": f"{r.found}: {r.found_advice}"}  # fmt: skip
-    for r in tables.coverage[tables.coverage["what"].isin(["the language", "transliterated"])].itertuples():
-        for what, value in (("unknown", r.unknown), ("sub-words a word", r.fertility)):
-            yield {**common, "state": r.scheme or OWN, "measure": what, "value": value}
 
 
 def _tasks(table: pd.DataFrame) -> list[str]:
@@ -219,55 +221,64 @@ def _tasks(table: pd.DataFrame) -> list[str]:
 
 def _kind(table: pd.DataFrame, name: str) -> dict[str, str]:
     """By language, in its own script, where it hangs on no tie."""
-    rows = chosen(table, measure=f"{name} muller", state=OWN)
+    rows = chosen(table, measure=f"{name} muller", state=OWN, value=1)
     return dict(zip(rows["target"], rows["notes"], strict=True))
 
 
 def _kinds(table: pd.DataFrame) -> Iterator[Part]:
-    """How many languages there are of the rarest kind, in the task with more."""
+    """How many languages there are of the rarest kind, by task."""
     new = table[~table["seen"].astype(bool)]
-    found = {name: list(_kind(new, name).values()) for name in _tasks(new)}
-    some = [min(kinds.count(kind) for kind in (EASY, INTERMEDIATE, HARD)) for kinds in found.values() if kinds]
-    if some:
-        yield Part("any task", 0, max(some), max(some), max(some), 0)
+    for name in _tasks(new):
+        by_kind: dict[str, list[str]] = {kind: [] for kind in (EASY, INTERMEDIATE, HARD)}
+        for lang, kind in _kind(new, name).items():
+            by_kind[kind].append(lang)
+        least = min(map(len, by_kind.values()))
+        told = "; ".join(f"{kind} {' '.join(langs) or 'none'}" for kind, langs in by_kind.items())
+        yield Part(f"{name} ({told})", 0, least, least, least)
 
 
-def _score(rows: pd.DataFrame, name: str, lang: str, *states: str) -> Estimate:
-    """The best of some arms."""
-    mine = chosen(rows, arm="", target=lang)
-    own = mine["measure"].str.startswith(f"{name} ") & ~mine["measure"].str.endswith((" difference", " kind"))
-    return best(curve(mine[own & mine["state"].isin(states)]))
+def _some_task(table: pd.DataFrame) -> Iterator[Part]:
+    """That of the task with more of them."""
+    if found := list(_kinds(table)):
+        yield max(found, key=lambda part: part.value)
 
 
 def _gains(table: pd.DataFrame) -> Iterator[Part]:
     """Of hard languages: the better of tuned and adapted, written otherwise less in its own script."""
-    schemes = {row.language: row.scheme for row in table.itertuples() if row.scheme}
+    new = table[~table["seen"].astype(bool)]
 
     def made(rows: pd.DataFrame, lang: str, name: str) -> Estimate:
-        arms = (MULTILINGUAL, ADAPTED)
-        otherwise = _score(rows, name, lang, *(arm_name(arm, schemes[lang]) for arm in arms))
-        return otherwise - _score(rows, name, lang, *arms)
+        return _change(rows, lang, name, _better(rows, lang, name, otherwise=True), _better(rows, lang, name))
 
-    new = table[~table["seen"].astype(bool)]
-    hard = [
-        (lang, name)
-        for name in _tasks(new)
-        for lang, kind in _kind(new, name).items()
-        if kind == HARD and lang in schemes
-    ]
+    hard = [(lang, name) for name in _tasks(new) for lang, kind in _kind(new, name).items() if kind == HARD]
     return each(new, hard, made)
 
 
+def _better(rows: pd.DataFrame, lang: str, name: str, *, otherwise: bool = False) -> str:
+    """Which of the model tuned as it is and adapted has the higher score in a script."""
+    metric = task(name).metric
+    mine = chosen(rows, arm="", target=lang, measure=f"{name} {metric}")
+    parts = mine["state"].str.partition(".")
+    some = mine[parts[0].isin([MULTILINGUAL, ADAPTED]) & ((parts[2] != "") == otherwise)]
+    if not len(some):
+        raise MissingRowsError
+    return str(some.loc[some["value"].astype(float).idxmax(), "state"])
+
+
+def _change(rows: pd.DataFrame, lang: str, name: str, one: str, other: str) -> Estimate:
+    """One arm less another, on the same sentences."""
+    return curve(chosen(rows, target=lang, measure=f"{name} difference", state=f"{one} less {other}"))[0]
+
+
 def _losses(table: pd.DataFrame) -> Iterator[Part]:
-    """Of languages that were seen: tuned as it is, out of its script less in it, on the same sentences."""
+    """Of languages that were seen: tuned as it is, out of its script less in it."""
     seen = table[table["seen"].astype(bool)]
 
     def made(rows: pd.DataFrame, lang: str, name: str) -> Estimate:
-        mine = chosen(rows, target=lang, measure=f"{name} difference")
-        both = mine["state"].str.startswith(f"{MULTILINGUAL}.") & mine["state"].str.endswith(f" less {MULTILINGUAL}")
-        if not both.any():
+        other = [scheme for scheme in dict.fromkeys(rows[rows["language"] == lang]["scheme"]) if scheme]
+        if not other:
             raise MissingRowsError
-        return curve(mine[both])[0]
+        return _change(rows, lang, name, arm_name(MULTILINGUAL, other[0]), MULTILINGUAL)
 
     return each(seen, [(lang, name) for lang in dict.fromkeys(seen["language"]) for name in _tasks(seen)], made)
 
@@ -299,6 +310,6 @@ STUDY = Study(
     cells=cells,
     run=run,
     prepare=prepare,
-    estimates={"U1.kinds": _kinds, "U2.gain": _gains, "U3.loss": _losses},
+    estimates={"U1.kinds": _some_task, "U2.gain": _gains, "U3.loss": _losses},
     figures=figures,
 )

@@ -21,7 +21,7 @@ def named_set(text: str, lang: str) -> tuple[str, str]:
     name = re.sub(r"^ud:(?=\w+_)", "ud/", before)
     said = re.match(r"ud(?:pos)?/([a-z]{2,3})_", name)
     if not lang and not said:
-        raise InputError(f"which language is {text}? Write fr={text}, or name languages with --langs")
+        raise InputError(f"which language is {text}? Write fr={text}, or name the language beside it")
     return said[1] if said else lang, name
 
 
@@ -68,7 +68,9 @@ def _first(task: Task[Any, Any], name: str, lang: str, *splits: str, needed: boo
 
 def split_of(task: Task[Any, Any], train: str, test: str, lang: str, rows: int) -> tuple[Any, Any, Any]:
     """What is tuned on, what the epoch is chosen by, and what is judged by; all from one set where it has no other."""
-    name = named_set(train, lang)[1]
+    spoken, name = named_set(train, lang)
+    if "=" in train and spoken != lang:
+        raise InputError(f"{train} is {spoken}, and the language is {lang}")
     if test:
         learnt, development = learnt_from(task, name, lang, rows)
         return learnt, development, judged_by(task, named_set(test, lang)[1], lang)
@@ -88,6 +90,10 @@ def split_of(task: Task[Any, Any], train: str, test: str, lang: str, rows: int) 
         raise InputError(f"{everything.name} has {len(everything)} rows: some are to tune on, and some to judge by")
     last = len(everything) // 5
     rest = everything[:-last][:rows] if rows else everything[:-last]
+    if len(rest) < 2:
+        raise InputError(
+            f"{len(rest)} row of {everything.name} is to be tuned on, and to choose the epoch by: take more"
+        )
     many = max(1, len(rest) // 10)
     return rest[:-many], rest[-many:], everything[-last:]
 
