@@ -66,7 +66,7 @@ Counts = Mapping[tuple[str, str], Sequence[Array]]
 # A scheme that changes fewer words than this is for another script.
 LEAST_CHANGED = 0.2
 # One that leaves more of the letters than this is for another language; all schemes write Latin.
-MOST_LEFT = 0.1
+MOST_LEFT = 0.05
 LATIN = ("LATIN", "MODIFIER LETTER")
 # What may be asked for later, of a trial that was run: nothing that was found depends on it.
 LATER = ("seeds", "arms", "budget", "scheme", "parallel")
