@@ -193,16 +193,18 @@ class UnseenRun:
         """An arm's rows of scores, and what they are made of with every seed (or those named); by task."""
         made = {}
         for task in self.splits[scheme]:
-            run = self._transfer(arm, scheme, task)
+            run, highest = self._transfer(arm, scheme, task), False
             if arm == BILSTM:
                 counts = run.tuned(SCRATCH, seeds=seeds)
             else:
                 for setting in run.how.settings:
                     run.tuned(setting=setting, seeds=run.how.all_seeds[:1])
                 best = run.best()
+                highest = len(run.how.settings) > 1 and best["rate"] == max(each["rate"] for each in run.how.settings)
                 run.rows.clear()
                 counts = run.tuned(setting=best, seeds=seeds)
-            rows = [{"task": task, "arm": arm, "scheme": scheme, **row} for row in run.rows]
+            about = {"task": task, "arm": arm, "scheme": scheme, "highest_rate": highest}
+            rows = [{**about, **row} for row in run.rows]
             made[task] = rows, [each[self.lang] for each in counts]
         return made
 

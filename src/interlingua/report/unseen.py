@@ -161,6 +161,13 @@ def _careful(tables: UnseenTables) -> Iterator[tuple[str, str]]:
                 f"{task}: below the most frequent tag of each word ({usual.iloc[0]:.1%})",
                 f"{', '.join(dict.fromkeys(below))}: tuned too little, perhaps; more --epochs may change it.",
             )
+        mine = tables.scores[(tables.scores["task"] == task) & tables.scores["highest_rate"].eq(other=True)]
+        if len(mine):
+            arms = ", ".join(dict.fromkeys(f"{r.arm}{f' ({r.scheme})' if r.scheme else ''}" for r in mine.itertuples()))
+            yield (
+                f"{task}: tuned best at the highest rate that was tried",
+                f"{arms}: more --epochs, or a higher --rate, may do better still.",
+            )
     if tables.language in config["beside"][1] and config["scheme"]:
         yield f"{tables.language} is among the languages taken to be seen", "This is a test of the script."
     if len(tables.pretrained):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TEXTS = ("scheme", "against_scheme", "best_scheme", "found")
 COLUMNS = (
     "task", "arm", "scheme", "setting", "seed", "language", "set", "metric", "value", "low", "high", "sentences",
-    "unknown", "lost", "new", "development", "epoch",
+    "unknown", "lost", "new", "development", "epoch", "highest_rate",
 )  # fmt: skip
 # What stands beside scores, a file each.
 BESIDE: dict[str, tuple[str, ...]] = {
@@ -128,8 +128,7 @@ def read_unseen(folder: Path) -> UnseenTables:
         for frame in frames.values():
             for column in set(TEXTS) & set(frame.columns):
                 frame[column] = frame[column].fillna("")
-        return UnseenTables(
-            pd.read_parquet(folder / f"{SCORES}.parquet"), **frames, expectation=expectation, plan=plan, config=config
-        )
+        scores = pd.read_parquet(folder / f"{SCORES}.parquet").reindex(columns=list(COLUMNS))
+        return UnseenTables(scores, **frames, expectation=expectation, plan=plan, config=config)
     except (OSError, ValueError) as error:
         raise FormatError(folder, None, f"it cannot be read ({error}): run it again") from error
