@@ -306,8 +306,10 @@ def test_a_scheme_that_leaves_letters_is_refused(here, tmp_path):
 def test_raw_text_without_a_line_is_named(here, tmp_path):
     (tmp_path / "raw.txt").write_text("\n\n", encoding="utf-8")
     asked = ["--task", "ner", "--lang", "fr", "--train", "everyday-ner", "--raw", "raw.txt", "--out", "out"]
-    told = here("unseen", *asked).stderr
-    assert "raw.txt" in told
+    for more in ([], ["--dry-run"]):
+        told = here("unseen", *asked, *more).stderr
+        assert "raw.txt" in told
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_file_in_the_place_of_a_folder(here, tmp_path):
@@ -319,3 +321,9 @@ def test_a_file_in_the_place_of_a_folder(here, tmp_path):
 def test_a_language_beside_another_languages_sentences(here):
     told = here("unseen", "--task", "ner", "--lang", "fr", "--train", "de=everyday-ner", "--dry-run").stderr
     assert "de=everyday-ner is de, and the language is fr" in told
+
+
+def test_a_model_that_is_not_there_leaves_no_folder(here, tmp_path):
+    asked = ["--task", "ner", "--lang", "fr", "--train", "everyday-ner", "--out", "out"]
+    assert here("unseen", str(tmp_path / "nothing"), *asked).stderr.startswith("error:")
+    assert not (tmp_path / "out").exists()

@@ -98,10 +98,12 @@ def unseen(
     without labels; without any, the sentences that are tuned on. `beside`: sentences of languages that the model has
     seen. `tell` hears what is expected, and what every arm will take, before the first is run.
     """
-    run = UnseenRun(model, splits, raw, Path(out), how, stage)
-    with claimed(run.folder):
-        config, found, hoped = _expected(run, beside, parallel, force=force)
-        folder, steps = run.folder, plan(run)
+    _check(splits, how, raw)
+    loaded, folder = load_model(model, **how.loading), Path(out)
+    run = UnseenRun(model, splits, raw, folder, how, stage)
+    with claimed(folder):
+        config, found, hoped = _expected(loaded, run, beside, parallel, force=force)
+        steps = plan(run)
         whole(folder / PLAN, json.dumps([asdict(step) for step in steps], indent=2).encode())
         tell(hoped, steps)
         if all(step.left_out for step in steps):
@@ -133,20 +135,16 @@ def expect(
     stage: Stage = lambda _name: nullcontext(lambda _done, _total: None),
 ) -> tuple[Diagnosis, Expectation]:
     """The first part of `unseen`: look at a language and write down what is expected, before any arm is run."""
-    run = UnseenRun(model, splits, raw, Path(out), how, stage)
-    with claimed(run.folder):
-        return _expected(run, beside, parallel)[1:]
+    _check(splits, how, raw)
+    loaded, folder = load_model(model, **how.loading), Path(out)
+    with claimed(folder):
+        return _expected(loaded, UnseenRun(model, splits, raw, folder, how, stage), beside, parallel)[1:]
 
 
 def _expected(
-    run: UnseenRun, beside: ParallelCorpus, parallel: ParallelCorpus | None, *, force: bool = False
+    loaded: Model, run: UnseenRun, beside: ParallelCorpus, parallel: ParallelCorpus | None, *, force: bool = False
 ) -> tuple[dict[str, Any], Diagnosis, Expectation]:
     """What is asked for, what is seen of the language, and what is expected; in the folder."""
-    _check(run.splits[""], run.how)
-    for source in run.raw:
-        if not any(line.strip() for line in source_lines(source, run.lang)):
-            raise InputError(f"{source} holds no text: name another, or leave raw text out")
-    loaded = run.loaded()
     config = _config(loaded, run, beside, parallel)
     same_run(run.folder, config, force=force, may_differ=LATER)
     found = _diagnosed(loaded, run, beside, parallel)
@@ -164,14 +162,14 @@ def foreseen(
     stage: Stage = lambda _name: nullcontext(lambda _done, _total: None),
 ) -> tuple[Diagnosis, Expectation, list[Step]]:
     """What is seen of a language, what is expected of it, and what every arm will take; nothing is run or written."""
-    _check(splits, how)
+    _check(splits, how, raw)
     with TemporaryDirectory() as place:
         run = UnseenRun(model, splits, raw, Path(place), how, stage)
         found = _diagnosed(load_model(model, **how.loading), run, beside, parallel)
         return found, expected(found), plan(run)
 
 
-def _check(splits: Mapping[str, Split], how: Trial) -> None:
+def _check(splits: Mapping[str, Split], how: Trial, raw: Sequence[str]) -> None:
     """An error before anything is run, where parts of what was asked for do not go together."""
     if not splits:
         raise InputError("there is nothing with labels to tune on and be judged by")
@@ -188,6 +186,9 @@ def _check(splits: Mapping[str, Split], how: Trial) -> None:
         langs |= {task.language(record) for record in (train, development, test)}
     if len(langs) > 1:
         raise InputError(f"there are sentences of {', '.join(sorted(langs))}: one language is looked at")
+    for source in raw:
+        if not any(line.strip() for line in source_lines(source, next(iter(langs)))):
+            raise InputError(f"{source} holds no text: name another, or leave raw text out")
     train = next(iter(splits.values()))[0]
     changed, left = _changed(train, how.scheme) if how.scheme else (1.0, 0.0)
     if changed < LEAST_CHANGED:
@@ -214,9 +215,9 @@ def _changed(record: Any, scheme: str) -> tuple[float, float]:
     words = [word for rows in sentences(record[:200]).values() for row in rows for word in row.words]
     written = [scheme_named(scheme)(word) for word in words]
     letters = [letter for word in written for letter in word if letter.isalpha()]
-    other = sum(not unicodedata.name(letter, "").startswith(LATIN) for letter in letters)
+    left = sum(not unicodedata.name(letter, "").startswith(LATIN) for letter in letters)
     changed = sum(one != other for one, other in zip(words, written, strict=True))
-    return changed / max(len(words), 1), other / max(len(letters), 1)
+    return changed / max(len(words), 1), left / max(len(letters), 1)
 
 
 def _config(model: Model, run: UnseenRun, beside: ParallelCorpus, parallel: ParallelCorpus | None) -> dict[str, Any]:
