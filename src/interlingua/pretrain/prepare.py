@@ -303,8 +303,10 @@ def _overlap(folder: Path, langs: Sequence[str], reading: Reading) -> list[dict[
 
 def _key(config: Config, reading: Reading | None) -> str:
     """What the prepared files depend on."""
-    used = {"text", "parallel", "equal", "lines", "without", "tokens", "anchors", "held_out", "objective"}
+    used = {"text", "parallel", "equal", "lines", "without", "tokens", "anchors", "held_out"}
     facts = config.model_dump(mode="json", include=used)
+    # Of the objective, only what the vocabulary and the streams differ in: a causal model reads what a masked one does.
+    facts["objective"] = {"sentinels": config.objective == "span", "pairs": bool(config.tlm)}
     # Runs that differ in their seed alone can share what was prepared, where nothing in it was drawn.
     facts["seed"] = config.seed if config.equal or config.anchors.dictionaries else None
     # Two borrowed vocabularies of one size that cut the same words alike are the same.
