@@ -146,6 +146,18 @@ def test_a_small_text_is_translated_by_heart(writer, tmp_path):
         translation.read("everyday", "fr", "")
 
 
+@pytest.mark.parametrize("writer", ["lab"], indirect=True)
+def test_one_sentence_is_translated_into_the_language_that_is_asked_for(writer, tmp_path):
+    translation = task("translation")
+    english, german = (translation.read("everyday", f"fr-{lang}", "")[:1] for lang in ("en", "de"))
+    how = Tuning(epochs=3, batch=8, rate=5e-3, schedule="constant", warmup=0.0)
+    often = [pairs.take([0] * 400) for pairs in (english, german)]
+    tune(il.load_model(writer), translation, often, [english, german], tmp_path / "tuned", how)
+    again = open_tuned(tmp_path / "tuned")
+    assert score(again, english) == pytest.approx(1.0)  # the same French, and what is written differs
+    assert score(again, german) == pytest.approx(1.0)
+
+
 def test_a_single_stack_does_not_translate(model, tmp_path):
     pairs = task("translation").read("everyday", "fr-en", "")
     with pytest.raises(InputError, match="encoder-decoder"):

@@ -24,7 +24,8 @@ class Translator(Answering):
     """Sentences in, sentences out, through `generate`: greedy, or with `beams`.
 
     `labels` are the languages it was tuned to write. A model whose tokenizer has codes of languages (mBART, NLLB,
-    M2M-100) is told which one to write; any other writes the one it was tuned on.
+    M2M-100) is told by them which one to write; any other by what it reads, "<2fr> ..." (Johnson et al. 2017), where it
+    was tuned on several, and by nothing where it was tuned on one.
     """
 
     body: Any
@@ -36,8 +37,7 @@ class Translator(Answering):
         self.model, self.task, self.labels, self.beams = model, task, labels, beams
         self.body, self.head, self.pad = with_head(model), None, model.tokenizer.pad_token_id
         self.coded = has_codes(model.tokenizer)
-        if not self.coded and len(labels) > 1:
-            raise InputError(f"{model.name} cannot be told which of {', '.join(labels)} to write: tune it on one")
+        self.prefixed = not self.coded and len(labels) > 1
 
     def forward(self, labels: Tensor | None = None, **batch: Tensor) -> dict[str, Any]:
         """The loss of what should be written."""
@@ -51,7 +51,8 @@ class Translator(Answering):
         if self.coded and code_number(self.model.tokenizer, target) is None:
             raise InputError(f"{self.model.name} has no code for {target}: it cannot be told to write it")
         tokenizer, limit = self.model.tokenizer, self.model.limit
-        tokens = tokenise(self.model, source, record.columns[0], truncate=True)
+        read = [f"<2{target}> {text}" for text in record.columns[0]] if self.prefixed else record.columns[0]
+        tokens = tokenise(self.model, source, read, truncate=True)
         speak(tokenizer, source)
         speak(tokenizer, target, target=True)
         written = tokenizer(
