@@ -5,6 +5,7 @@ import transformers as hf
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 import interlingua as il
+from interlingua.models.architecture import LabSeq2SeqConfig
 
 SMALL = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 32}
 GROUPED = {**SMALL, "num_key_value_heads": 2}
@@ -32,6 +33,7 @@ FAMILIES = {
     "mbart": (lambda v: hf.MBartConfig(**TWO, vocab_size=v, **SPECIAL), ["encoder", "decoder"], True),
     "m2m_100": (lambda v: hf.M2M100Config(**TWO, vocab_size=v, **SPECIAL), ["encoder", "decoder"], True),
     "marian": (lambda v: hf.MarianConfig(**TWO, vocab_size=v, pad_token_id=0, eos_token_id=2, decoder_start_token_id=0), ["encoder", "decoder"], False),
+    "ours": (lambda v: LabSeq2SeqConfig(**SMALL, vocab_size=v, max_position_embeddings=512, norm="pre", **SPECIAL), ["encoder", "decoder"], True),
 }  # fmt: skip
 
 

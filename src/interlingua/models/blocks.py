@@ -241,9 +241,9 @@ class Stack(nn.Module):
 
         self.final_norm = voices(config, last, separate=alone)
 
-    def get_input_embeddings(self) -> nn.Embedding:
-        """The table of words; of several, the first."""
-        return next(iter(self.embeddings.values())).words
+    def get_input_embeddings(self) -> nn.Embedding | None:
+        """The table of words; of several, the first. A decoder behind an encoder is lent that one's."""
+        return getattr(next(iter(self.embeddings.values())), "words", None)
 
     def forward(
         self,

@@ -152,7 +152,10 @@ class Model:
     @cached_property
     def rows(self) -> int:
         """The number of tokens that the stack has an embedding for."""
-        return int(self.part.get_input_embeddings().weight.shape[0])
+        table = self.part.get_input_embeddings()
+        if table is None:  # lent by the other stack
+            table = self.network.get_input_embeddings()
+        return int(table.weight.shape[0])
 
     def signature(self) -> dict[str, Any]:
         """What tells this model from another; no path and no token is in it."""

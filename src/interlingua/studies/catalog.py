@@ -14,6 +14,7 @@ STUDIES: tuple[str, ...] = (
     "monolingual",
     "random-init",
     "unseen",
+    "concepts",
 )
 
 

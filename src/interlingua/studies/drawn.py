@@ -25,6 +25,8 @@ CALLED = {
     "matching": "share that find their translation",
     "word p1": "precision at 1",
     "sentence p1": "precision at 1",
+    "calign": "CALIGN",
+    "colap": "COLAP",
 }
 GREY = "#8a8a8a"
 

@@ -109,6 +109,14 @@ def slope(some: list[Estimate]) -> Estimate:
     return Estimate(value, value - half, value + half, some[0].n)
 
 
+def fisher(r: float, n: int, variance: float = 1.0) -> Estimate:
+    """A correlation over `n` points with Fisher's interval; of ranks, `variance` is 1.06 (Fieller et al. 1957)."""
+    if n < 4 or not abs(r) <= 1:
+        raise MissingRowsError
+    z, half = math.atanh(max(-0.999, min(0.999, r))), 1.96 * math.sqrt(variance / (n - 3))
+    return Estimate(r, math.tanh(z - half), math.tanh(z + half), n)
+
+
 def each(table: pd.DataFrame, keys: Iterable[str | tuple[str, ...]], made: Callable[..., Estimate]) -> Iterator[Part]:
     """An estimate for every key and seed that has what it takes; `made` is given rows, and what the key says."""
     for key in keys:

@@ -145,6 +145,11 @@ def scored(tables: TransferTables) -> Iterator[Row]:
                    "high": row.high, "n": row.sentences, "signature": tables.signature}  # fmt: skip
 
 
+def tuned_model(folder: Path) -> str:
+    """What `transfer` left in its folder: the model that it tuned."""
+    return str(next((folder / "tuned").rglob("tuned.json")).parent / "model")
+
+
 def sentences_of(name: str, langs: Sequence[str]) -> ParallelCorpus:
     """The sentences of a set for inference as parallel text: premises once, and hypotheses (XNLI: 10,000)."""
     columns: dict[str, list[str]] = {lang: [] for lang in langs}

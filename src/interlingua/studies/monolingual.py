@@ -7,7 +7,6 @@ one model to the other and compares both kinds by CKA; a `ceiling` is how alike 
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -31,7 +30,7 @@ from interlingua.pretrain.config import Config
 from interlingua.report.grafted import MAPPED, SHARED
 from interlingua.report.mapped import MapTables, full
 from interlingua.studies.claims import Part
-from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each, mean
+from interlingua.studies.estimates import Estimate, chosen, curve, each, fisher, mean
 from interlingua.studies.measured import config_of, looked_into, prepared, sentences_of, trained, untouched
 from interlingua.studies.records import Records, entities, shortened, trees
 from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Size, Study
@@ -263,11 +262,7 @@ def _together(rows: pd.DataFrame, lang: str) -> Estimate:
     """Pearson over layers of CKA and the accuracy of sentences, with Fisher's interval."""
     both = [[one.value for one in some] for some in (
         _values(rows, lang, MONOLINGUAL, CKA), _words(rows, lang, level="sentence"))]  # fmt: skip
-    r, n = float(np.asarray(np.corrcoef(both))[0, 1]), len(both[0])
-    if n < 4 or not abs(r) < 1:
-        raise MissingRowsError
-    z, half = math.atanh(r), 1.96 / math.sqrt(n - 3)
-    return Estimate(r, math.tanh(z - half), math.tanh(z + half))
+    return fisher(float(np.asarray(np.corrcoef(both))[0, 1]), len(both[0]))
 
 
 def _shrinks(table: pd.DataFrame) -> Iterator[Part]:

@@ -30,6 +30,7 @@ from interlingua.studies.measured import (
     scored,
     sentences_of,
     trained,
+    tuned_model,
     untouched,
 )
 from interlingua.studies.records import Records, inference, shortened, trees
@@ -135,7 +136,7 @@ def run(cell: Cell, how: Normalisation, place: Path, shared: Path, say: Say) -> 
         tuned = transfer(model, shortened(train, how.rows), development, tests, place / name, attempt)
         yield from scored(tuned)
         if name == "nli":
-            after = str(next((place / name / "tuned").rglob("tuned.json")).parent / "model")
+            after = tuned_model(place / name)
             for corpus in _corpora(how):
                 for pooling in ("mean", "mixed"):
                     yield from look(after, corpus, AFTER, ("linear_cka", "anc"), pooling=pooling)

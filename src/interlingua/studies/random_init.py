@@ -22,7 +22,7 @@ from interlingua.errors import InputError
 from interlingua.report.transfer_tables import TransferTables
 from interlingua.stats import spearman
 from interlingua.studies.claims import Part
-from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each, mean
+from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each, fisher, mean
 from interlingua.studies.measured import scored
 from interlingua.studies.records import Records, entities, shortened, trees
 from interlingua.studies.study import Cell, Row, Say, Settings, Study
@@ -181,8 +181,7 @@ def _related(table: pd.DataFrame) -> Iterator[Part]:
             except InputError:  # constant
                 continue
         rho = sum(found) / len(found)
-        z, half = math.atanh(max(-0.999, min(0.999, rho))), 1.96 * math.sqrt(1.06 / (len(gaps) - 3))
-        return Estimate(rho, math.tanh(z - half), math.tanh(z + half), len(gaps))
+        return fisher(rho, len(gaps), 1.06)
 
     return each(table, _keys(table), made)
 

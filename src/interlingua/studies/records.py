@@ -1,4 +1,4 @@
-"""What studies tune on, what they choose the epoch by, and what they judge by: entities, trees, inference."""
+"""What studies tune on, choose the epoch by, and judge by: entities, trees, inference, sentiment."""
 
 from __future__ import annotations
 
@@ -31,6 +31,13 @@ def inference(sets: Sequence[tuple[str, str]], judged: str, langs: Sequence[str]
     nli = task("nli")
     train = [nli.read(name, "en", split) for name, split in sets]
     return train, [nli.read(judged, "en", "dev")], [nli.read(judged, lang, "test") for lang in langs]
+
+
+def sentiment(name: str, sources: Sequence[str], langs: Sequence[str]) -> Records:
+    """Learnt from several languages."""
+    said = task("sentiment")
+    train, development = ([said.read(name, lang, split) for lang in sources] for split in ("train", "dev"))
+    return train, development, [said.read(name, lang, "test") for lang in langs]
 
 
 def shortened(train: Sequence[Any], rows: int) -> list[Any]:
