@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -191,15 +191,16 @@ class ConceptRun:
         swept: list[dict[str, Any]] = []
         here = {"space": space, "stack": stack, "layer": layer, "k": self.how.k}
         made: dict[tuple[Language, ...], Concepts] = {}
+        labels: dict[tuple[Language, ...], tuple[Label, ...]] = {}
         for group in groups:
             found, apart = self._clustered(reps, at, layer, group, self.how.k, self.how.seed)
-            made[group] = found
+            made[group], labels[group] = found, self._labels(found)
             which = {**here, "source": str(group[0]), "target": str(group[-1]) if len(group) > 1 else ""}
             quality = {"silhouette": apart, "inertia": found.inertia / max(1, len(found.labels))}
             n = len(found.labels)
             rows += [{**which, "measure": name, "value": value, "n": n} for name, value in quality.items()]
             if len(group) == 1:
-                rows += [{**which, **row} for row in self._labelled(found)]
+                rows += [{**which, **row} for row in self._labelled(found, labels[group])]
         aligned: dict[tuple[str, str], Alignment] = {}
         for one, other in self._directions():
             pair = made[Language.parse(one),], made[Language.parse(other),]
@@ -221,7 +222,7 @@ class ConceptRun:
                 swept.append({**which, "measure": "colap", "parameter": "threshold", "setting": value, "value": number})
         if middle and self.how.seeds and space != "untrained":
             swept += list(self._again(reps, at, layer, made, here))
-        listed = [] if space == "untrained" else list(self._listed(reps, here, made, aligned))
+        listed = [] if space == "untrained" else list(self._listed(reps, here, made, labels, aligned))
         return {"scores": rows, "sweeps": swept, "concepts": listed}
 
     def _labels(self, found: Concepts) -> tuple[Label, ...]:
@@ -232,9 +233,8 @@ class ConceptRun:
         tags = [known[lang].get(word.lower() if fold else word, "") for word, lang in words] if any(known) else []
         return label(found, tags=tags)
 
-    def _labelled(self, found: Concepts) -> Iterator[dict[str, Any]]:
+    def _labelled(self, found: Concepts, labels: Sequence[Label]) -> Iterator[dict[str, Any]]:
         """Which share of concepts is lexical, of a suffix, and of one part of speech (or kind of entity)."""
-        labels = self._labels(found)
         counts = {
             "lexical": sum(each.lexical for each in labels),
             "suffix": sum(each.kind == "suffix" for each in labels),
@@ -295,6 +295,7 @@ class ConceptRun:
         reps: WordRepresentations,
         here: Mapping[str, Any],
         made: Mapping[tuple[Language, ...], Concepts],
+        labels: Mapping[tuple[Language, ...], tuple[Label, ...]],
         aligned: Mapping[tuple[str, str], Alignment],
     ) -> Iterator[dict[str, Any]]:
         """Every concept, to be looked at; partners are of the first language that has some."""
@@ -308,7 +309,7 @@ class ConceptRun:
             name = "+".join(map(str, group))
             overlap = self._colap(concepts).concepts if len(group) > 1 else ()
             said = partial(self._example, reps, concepts)
-            for row in listed(concepts, self._labels(concepts), set(overlap), found.get(name, {}), said):
+            for row in listed(concepts, labels[group], set(overlap), found.get(name, {}), said):
                 yield {"space": here["space"], "layer": here["layer"], "group": name + stack, **row}
 
     def _colap(self, mixed: Concepts, **other: Any) -> Overlap:

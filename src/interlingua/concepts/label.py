@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import regex
 
 from interlingua.concepts.discover import Concepts
@@ -95,7 +96,8 @@ def _kind(types: Sequence[str], words: Sequence[str], cover: float) -> tuple[str
             ("infix", _infixes, INFIX),
         ):
             counts = Counter(piece for word in types for piece in pieces(word, least))
-            held = [piece for piece, count in counts.items() if _covers(count, n, cover)]
+            often = reaches(np.fromiter(counts.values(), np.int64, len(counts)), n, cover)
+            held = [piece for piece, enough in zip(counts, often.tolist(), strict=True) if enough]
             if held:
                 return kind, min(held, key=lambda piece: (-len(piece), piece))
     # single letters are capitals at the start of a sentence; two and more are meant
