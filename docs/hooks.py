@@ -1,12 +1,18 @@
 """Puts the catalogue into the documentation at build time, so that the two cannot differ."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlingua.corpora import CATALOG
 from interlingua.measures.catalog import CATALOG as CATALOG_OF_MEASURES
 from interlingua.measures.catalog import TRANSFORMATIONS
 from interlingua.measures.papers import PAPERS
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
 
 
 def catalogue() -> str:
@@ -53,8 +59,36 @@ def claims() -> str:
     return text.partition("\n")[2].replace("\n## ", "\n### ")
 
 
+def drawn() -> dict[str, Path]:
+    """Figures of studies, by their place among the pages."""
+    found = sorted((Path(__file__).parent.parent / "studies" / "results").glob("*/figures/*.svg"))
+    return {f"replications/{path.parent.parent.name}/{path.name}": path for path in found}
+
+
+def figures() -> str:
+    """All figures of studies that were run, a heading a study."""
+    lines, study = [], ""
+    for place in drawn():
+        _, name, file = place.split("/")
+        if name != study:
+            lines += ["", f"### {name}", ""]
+            study = name
+        lines.append(f"![{name}: {file.removesuffix('.svg').replace('-', ' ')}]({place})")
+    return "\n".join(lines)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Called by mkdocs with all files of the documentation."""
+    from mkdocs.structure.files import File
+
+    for place, path in drawn().items():
+        files.append(File.generated(config, place, abs_src_path=str(path)))
+    return files
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by mkdocs for every page."""
-    for mark, table in (("catalogue", catalogue), ("measures", measures), ("papers", papers), ("claims", claims)):
+    for table in (catalogue, measures, papers, claims, figures):
+        mark = table.__name__
         markdown = markdown.replace(f"<!-- {mark} -->", table())
     return markdown

@@ -1,14 +1,18 @@
 """Does every study run end to end at its smallest size, go on after a kill, and keep what failed?"""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from interlingua.errors import FormatError, InputError, UnknownNameError
-from interlingua.studies import frame, normalisation
+from interlingua.studies import frame, normalisation, scaling
 from interlingua.studies.catalog import STUDIES, find
+from interlingua.studies.measured import untouched
 from interlingua.studies.results import attempts, read
 from interlingua.studies.study import MODELS, SMOKE, Cell, settings_of, sizes
+from interlingua.types import ParallelCorpus
 
 
 @pytest.fixture(scope="module", params=STUDIES)
@@ -100,6 +104,48 @@ def test_a_folder_with_less_than_the_study_asks_for_is_not_complete(failing, tmp
     assert [cell.name for cell in found.missing] == ["pre.0", "normformer.0"]
 
 
+def test_more_seeds_that_are_not_done_undecide_nothing(failing, tmp_path):
+    study, broken = failing
+    broken.clear()
+    frame.run(study, settings_of(study, SMOKE), tmp_path)
+    found, _ = frame.run(study, settings_of(study, SMOKE, ["seeds=2"]), tmp_path, only=["post.1"])
+    assert found.cells == ("post.0", "pre.0", "normformer.0", "post.1")
+    assert not found.missing
+
+
+def test_axes_that_do_not_go_together_are_refused(tmp_path, monkeypatch):
+    study = replace(scaling.STUDY, run=lambda *_: [{"state": "before", "measure": "anc", "value": 0.5}])
+    monkeypatch.setattr(scaling, "STUDY", study)
+    frame.run(study, settings_of(study, SMOKE), tmp_path)
+    more, _ = frame.run(study, settings_of(study, SMOKE, ["shapes=[[96, 2, 2, 0.001]]"]), tmp_path)
+    assert len(more.cells) == 6
+    with pytest.raises(InputError, match="holds another run, and both together: a width and a depth are named twice"):
+        frame.run(study, settings_of(study, SMOKE, ["shapes=[[96, 2, 2, 0.002]]"]), tmp_path)
+    with pytest.raises(InputError, match="norms.1"):
+        settings_of(find("normalisation"), SMOKE, ["norms=[post, prenorm]"])
+
+
+def test_a_peak_that_moved_is_the_same_value(failing, tmp_path, monkeypatch):
+    study, broken = failing
+    broken.clear()
+    peaks = iter((3, 4))
+
+    def run(cell, how, place, shared, say):
+        yield {"state": "before", "measure": "anc.rise", "layer": next(peaks), "value": 0.2, "low": 0.1, "high": 0.3}
+
+    monkeypatch.setattr(normalisation, "STUDY", made := replace(study, run=run))
+    frame.run(made, settings_of(made, SMOKE), tmp_path / "kept", only=["post.0"])
+    told = json.loads((tmp_path / "kept" / "cells" / "post.0.json").read_text())["signature"]
+    assert frame.again(told, tmp_path / "kept", tmp_path / "again")["inside"].tolist() == [True]
+
+
+def test_what_is_kept_out_of_training_follows_what_is_judged_by(tmp_path):
+    one, other = (ParallelCorpus.from_texts({"en": [text]}, name="x") for text in ("a", "b"))
+    places = [untouched(tmp_path, [corpus]) for corpus in (one, other, one)]
+    assert places[0] == places[2]
+    assert [Path(place).read_text() for place in places] == ["a\n", "b\n", "a\n"]
+
+
 def test_names_that_are_close_are_told():
     study = find("normalisation")
     with pytest.raises(UnknownNameError, match="normalisation"):
@@ -108,6 +154,8 @@ def test_names_that_are_close_are_told():
         settings_of(study, "minny")
     with pytest.raises(UnknownNameError, match="epochs"):
         settings_of(study, SMOKE, ["epoch=3"])
+    with pytest.raises(InputError, match="say key=value"):
+        settings_of(study, SMOKE, ["epochs"])
     with pytest.raises(InputError, match="epochs"):
         settings_of(study, SMOKE, ["epochs=none"])
     with pytest.raises(UnknownNameError, match="post.0"):

@@ -1,6 +1,7 @@
 """Do rules decide as they say, and does every rule have its estimate?"""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -182,7 +183,7 @@ def test_equal_transfer_is_found_where_there_is_any():
 
 def test_without_results_nothing_is_decided():
     assert judge(claim("D1"), None).verdict == NOT_RUN
-    assert judge(claim("C1"), None).why == "its rule is still to be written"
+    assert judge(replace(claim("C1"), rules=()), None).why == "its rule is still to be written"
     # with one cell missing nothing is decided, whatever the others say; the numbers so far are shown
     found = judge(claim("D1"), collapse(0.05, missing=[Cell("pre.1", {"norm": "pre", "seed": 1})]))
     assert (found.verdict, found.why) == (NOT_RUN, "cells that it needs are not done: 1, such as pre.1")
@@ -293,3 +294,86 @@ def test_gains_are_of_hard_languages_and_losses_of_seen_ones():
     # the better arm in each script, and no language without another script
     assert [(part.of, part.value) for part in estimates["U2.gain"](pd.DataFrame(table))] == [("ug, pos", 0.1)]
     assert [(part.of, part.value) for part in estimates["U3.loss"](pd.DataFrame(table))] == [("ru, pos", -0.1)]
+
+
+def test_every_premise_that_is_not_met_is_told_of():
+    rules = [rule(given=True, name="learnt"), rule(given=True, name="apart"), rule(name="other")]
+    found = decided(rules, {"learnt": [part(-2, -1)], "apart": [part(-2, -1, of="a, b"), part(-2, -1, of="c")],
+                            "other": [part(1, 2), part(1, 2, seed=1)]})  # fmt: skip
+    assert found == (OPEN, "what it presupposes is not met: a statistic (fr), nor a statistic (a, b; c)")
+
+
+LAYERS = (0, 1, 2, 4, 6, 8)
+UNTUNED = ("encoder", "span")
+
+
+def concept_rows(kind, measure, values, *, to="de", pair="", state="", stack="", seeds=(0, 1), source="en", half=0.004):
+    state = state or ("before" if kind in UNTUNED else "after")
+    return [
+        {"kind": kind, "pair": pair, "seed": seed, "state": state, "pooling": stack, "layer": layer, "source": source,
+         "target": to, "measure": measure, "value": value, "low": value - half, "high": value + half, "n": 600}
+        for seed in seeds
+        for layer, value in zip(LAYERS, values, strict=False)
+    ]  # fmt: skip
+
+
+def concepts(*, gain=0.1, decoder=0.01, last=0.1, form=0.1, swept=1.0, overlap=0.1, apart=0.02):
+    """A study in which everything is as published, unless one thing is said to be otherwise."""
+    rising = [0.0, 0.02, 0.05, 0.1, 0.12, 0.11]
+    rows = []
+    for kind, score in (("ner", "ner f1"), ("sentiment", "sentiment accuracy")):
+        rows += concept_rows(kind, score, [0.8], to="en")
+    # what is without labels scores by how near it is, and gains by it
+    near = {"de": 0.0, "fr": 0.02, "es": 0.01, "ar": 0.0}
+    for to, more in near.items():
+        curves = {"encoder": rising, "ner": [value + gain + more * (gain > 0) for value in rising]}
+        rows += concept_rows("ner", "ner f1", [0.5 + more], to=to)
+        for kind, values in curves.items():
+            rows += concept_rows(kind, "calign", values, to=to)
+            rows += concept_rows(kind, "calign, match 0.7", [swept * value for value in values], to=to)
+            rows += concept_rows(kind, "colap", [0.5, 0.5, 0.5, 0.5, 0.5, 0.45], to=to)
+        tuned = [value + gain + more * (gain > 0) for value in rising]
+        rows += concept_rows("span", "calign", rising, to=to, stack="encoder")
+        rows += concept_rows("span", "calign", [0.0] * 6, to=to, stack="encoder", state="random")
+        rows += concept_rows("span", "calign", [decoder] * 6, to=to, stack="decoder")
+        rows += concept_rows("translation", "calign", tuned, to=to, stack="encoder", pair="de-en")
+        rows += concept_rows("translation", "translation bleu", [0.2 + more], to=f"{to}-en", pair="de-en")
+    rows += concept_rows("sentiment", "calign", [value + gain for value in rising])
+    for kind in ("encoder", "ner"):
+        rows += concept_rows(kind, "suffix", [0.2 + form, 0.2 + form, 0.2 + form, 0.2, 0.2, 0.2], to="")
+    for to, height in {"fr": 0.8, "de": 0.5, "ar": 0.25}.items():
+        rows += concept_rows("span", "colap", [height] * 6, to=to, stack="decoder")
+        rows += concept_rows("span", "colap", [0.3] * 6, to=to, stack="encoder")
+        own = {"stack": "encoder", "pair": f"{to}-en", "to": to}
+        rows += concept_rows("translation", "colap", [0.3 + overlap] * 6, **own)
+        if to != "de":
+            rows += concept_rows("translation", "translation bleu", [0.2], to=f"{to}-en", pair=f"{to}-en")
+            rows += concept_rows(
+                "translation", "colap", [0.3 + overlap + apart] * 6, to=to, stack="encoder", pair="de-en"
+            )
+    rows += concept_rows("translation", "colap", [0.5] * 5 + [last], stack="decoder", pair="de-en")
+    return results(find("concepts"), rows)
+
+
+@pytest.mark.parametrize("name", [f"C{i}" for i in range(1, 11)])
+def test_what_was_published_of_concepts_holds_where_it_is_planted(name):
+    assert judge(claim(name), concepts()).verdict == HOLDS
+
+
+@pytest.mark.parametrize(
+    ("name", "planted_", "verdict"),
+    [
+        ("C2", {"gain": -0.1}, FAILS),
+        ("C3", {"gain": -0.1}, FAILS),
+        ("C4", {"decoder": 0.08}, FAILS),
+        ("C4", {"decoder": 0.2}, FAILS),
+        ("C6", {"last": 0.45}, FAILS),
+        ("C7", {"form": -0.1}, FAILS),
+        ("C8", {"swept": -1.0}, FAILS),
+        ("C9", {"overlap": -0.1}, FAILS),
+        ("C10", {"apart": 0.3}, FAILS),
+        ("C10", {"apart": 0.1}, OPEN),
+    ],
+)
+def test_what_is_otherwise_is_found_to_be(name, planted_, verdict):
+    assert judge(claim(name), concepts(**planted_)).verdict == verdict

@@ -69,6 +69,7 @@ def show(
     from interlingua.studies.study import settings_of
 
     study = find(name)
+    _where(results)
     held = _held(name, results)
     settings = held.settings if held and not size and not changes else settings_of(study, size, changes or ())
     cells = [cell.name for cell in study.cells(settings)]
@@ -123,6 +124,7 @@ def run(
     needs_models()
     from interlingua.studies import frame
     from interlingua.studies.catalog import find
+    from interlingua.studies.results import held_by
     from interlingua.studies.study import SMOKE, settings_of
 
     study = find(name)
@@ -132,6 +134,7 @@ def run(
     folder = out or (Path(f"smoke-{name}") if smoke else ROOT / name)
     chosen = [part.strip() for part in cells.split(",") if part.strip()]
     if dry_run:
+        held_by(folder, study)
         every = {cell.name: cell for cell in study.cells(settings)}
         left = [cell.name for cell in frame.left_of(every, frame.named(study, settings, chosen), folder)]
         typer.echo(json.dumps(left) if as_json else "\n".join(left) or "all that is asked for is done")
@@ -145,8 +148,12 @@ def run(
         return
     if not no_figures and len(found.table):
         from interlingua.report.figures import save
+        from interlingua.studies.drawn import signed
 
-        save(study.figures(found.table), folder / "figures", figures)
+        charts = study.figures(found.table)
+        for chart in charts.values():
+            signed(chart, found)
+        save(charts, folder / "figures", figures)
     _tell(judged(found), as_json=as_json)
     if not as_json:
         typer.echo(f"\n{found.scale}; tables are in {folder}")
@@ -179,6 +186,7 @@ def claims_(
         raise InputError("the page is of all claims: leave out names and --json, or leave out --out")
     if results != ROOT and not results.is_dir():
         raise DataNotFoundError(f"{results} is not there: --results is the folder that holds a folder a study")
+    _where(results)
     held = {study: _held(study, results) for study in dict.fromkeys(claim.study for claim in every)}
     found = [
         judge(claim, held[claim.study]) for claim in every if not names or claim.id in names or claim.study in names
@@ -232,6 +240,12 @@ def judged(found: Results) -> list[Judgement]:
     from interlingua.studies.claims import claims, judge
 
     return [judge(claim, found) for claim in claims() if claim.study == found.study.name]
+
+
+def _where(results: Path) -> None:
+    """Say so where there are no results to be read."""
+    if not results.is_dir():
+        _say(f"there are no results in {results}: name their folder with --results, or run a study")
 
 
 def _say(words: str) -> None:

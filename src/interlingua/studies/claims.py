@@ -190,10 +190,13 @@ def judge(asked: Claim, found: Results | None) -> Judgement:
 def decided(rules: Sequence[Rule], parts: Mapping[str, Sequence[Part]]) -> tuple[str, str]:
     """The verdict of rules over their parts, and what decided it."""
     answers = {rule: dict(_answers(rule, parts[rule.name])) for rule in rules}
+    unmet = []
     for rule, some in answers.items():
-        unmet = [of for of, answer in some.items() if answer != YES] or ([] if some else ["no estimate"])
-        if rule.given and unmet:
-            return OPEN, f"what it presupposes is not met: {rule.statistic} ({', '.join(unmet)})"
+        lacking = [of for of, answer in some.items() if answer != YES] or ([] if some else ["no estimate"])
+        if rule.given and lacking:
+            unmet.append(f"{rule.statistic} ({'; '.join(lacking)})")
+    if unmet:
+        return OPEN, f"what it presupposes is not met: {', nor '.join(unmet)}"
     if nothing := [rule.name for rule, some in answers.items() if not some]:
         return OPEN, f"there is no estimate of {nothing[0]}"
     for rule in rules:
@@ -205,10 +208,10 @@ def decided(rules: Sequence[Rule], parts: Mapping[str, Sequence[Part]]) -> tuple
     tests = {rule: some for rule, some in answers.items() if not rule.given}
     broken = [f"{rule.name} ({of})" for rule, some in tests.items() for of, answer in some.items() if answer == NO]
     if broken:
-        return FAILS, ", ".join(broken)
+        return FAILS, "; ".join(broken)
     unclear = [f"{rule.name} ({of})" for rule, some in tests.items() for of, answer in some.items() if answer != YES]
     if unclear:
-        return OPEN, f"intervals or seeds do not agree: {', '.join(unclear)}"
+        return OPEN, f"intervals or seeds do not agree: {'; '.join(unclear)}"
     return HOLDS, ""
 
 

@@ -62,8 +62,8 @@ ASKED, CHOOSING = 2_000, 1_000
 class ConceptStudy(Settings):
     """What is looked into, tuned and judged. `translated`: text to translate from, by language, without the judged.
 
-    `writer`: an encoder-decoder at hand; one is pretrained on `text` where none is named. `rows`: of labelled text and
-    of pairs of sentences that are tuned on; `looked` and `judged`: pairs of sentences of `parallel`, its first and
+    `writer`: an encoder-decoder at hand; one is pretrained on `text` where none is named. `rows` and `translations`:
+    what is tuned on, of labels and of pairs of sentences. `looked` and `judged`: the first pairs of `parallel`, and
     its last.
     """
 
@@ -82,7 +82,8 @@ class ConceptStudy(Settings):
     translated: dict[str, str]
     entities: str
     sentiment: str = ""
-    rows: dict[str, int]
+    rows: int = Field(ge=0)
+    translations: int = Field(ge=0)
     epochs: dict[str, int]
     k: int = Field(ge=2)
     layers: tuple[int, ...]
@@ -216,7 +217,8 @@ def _tuned(
     say(f"tuning: {kind} {cell.settings['pair']}".rstrip())
     train, development, tests = records
     attempt = Attempt(task=kind, tuning=Tuning(epochs=how.epochs[kind], seed=cell.settings["seed"]))
-    made = transfer(base, shortened(train, how.rows[kind]), development, tests, place / kind, attempt)
+    rows = how.translations if kind == TRANSLATION else how.rows
+    made = transfer(base, shortened(train, rows), development, tests, place / kind, attempt)
     return tuned_model(place / kind), scored(made)
 
 

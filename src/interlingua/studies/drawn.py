@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from interlingua import __version__
 from interlingua.report.curves import LAYER_AXIS, nothing
 from interlingua.report.rows import records
 from interlingua.report.theme import Figure, Rows, alt, themed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from interlingua.studies.results import Results
 
 OURS, THEIRS = "here", "published"
 TRAINED, UNTRAINED = "trained", "untrained"
@@ -65,7 +68,9 @@ def by_layer(
     colour = alt.Color(f"{series}:N", title=series, scale=alt.Scale(domain=names))
     base = alt.Chart(Rows([*data, *marks]))
     drawn = [
-        base.transform_filter("isValid(datum.from)").mark_rect(color=GREY, opacity=0.3, stroke=GREY).encode(
+        base.transform_filter("isValid(datum.from)").mark_rect(
+            color=GREY, opacity=0.5, stroke=GREY, strokeWidth=2, strokeDash=[4, 3]
+        ).encode(
             y=alt.Y("from:Q", **y), y2="to:Q"
         ),
         base.transform_filter("isValid(datum.low)").mark_area(opacity=0.15).encode(
@@ -95,10 +100,14 @@ def _over_seeds(table: pd.DataFrame, series: str) -> pd.DataFrame:
 
 def _told(table: pd.DataFrame) -> list[str]:
     """How many sentences and seeds, and what the band is."""
-    many: dict[int, list[str]] = {}
-    for target, n in table.groupby("target", sort=False)["n"].max().items():
-        many.setdefault(0 if n != n else int(n), []).append(str(target))
-    sentences = "; ".join(f"{', '.join(langs)}: {n:,}" for n, langs in many.items() if n) or "not counted"
+    many: dict[tuple[int, str], list[str]] = {}
+    for target, some in table.groupby("target", sort=False):
+        n, corpora = some["n"].max(), ", ".join(name for name in dict.fromkeys(some["corpus"]) if name)
+        many.setdefault((0 if n != n else int(n), corpora), []).append(str(target))
+    examples = (
+        f"{', '.join(langs)}: {n:,}{f' ({corpora})' if corpora else ''}" for (n, corpora), langs in many.items() if n
+    )
+    sentences = "; ".join(examples) or "not counted"
     seeds = table["seed"].nunique()
     band = "Band: what their 95% intervals span. " if table["low"].notna().any() else ""
     return [f"Mean over {seeds} seed{'s' * (seeds != 1)}. {band}Examples: {sentences}."]
@@ -153,6 +162,14 @@ def beside_published(
     return themed(panel.facet(facet, columns=3 if many else 4).properties(title=alt.TitleParams(title, subtitle=told)))
 
 
+def signed(chart: Figure, found: Results) -> None:
+    """With what it was made from, below what it says."""
+    told = f"study:{found.study.name}|size:{found.settings.size}|cells:{len(found.cells)}|version:{__version__}"
+    title = getattr(chart, "title", None)
+    if isinstance(title, alt.TitleParams):
+        title.subtitle = [*title.subtitle, told]
+
+
 def dots(table: pd.DataFrame, where: str, series: str, title: str, note: str, *, order: Sequence[str]) -> Figure:
     """A dot a series in every row, with its interval."""
     if not len(table):
@@ -192,7 +209,8 @@ def spread_by_layer(
         return nothing(title, "Nothing of this has been run.")
     rows = []
     for kind, frame in ((TRAINED, table), (UNTRAINED, random)):
-        for (name, layer), some in frame.groupby([series, "layer"], sort=False):
+        over_seeds = frame.groupby([series, "target", "layer"], sort=False)["value"].mean().reset_index()
+        for (name, layer), some in over_seeds.groupby([series, "layer"], sort=False):
             deepest = frame[frame[series] == name]["layer"].max()
             values = some["value"].astype(float)
             rows.append({series: str(name), "kind": kind, "layer": int(layer), "depth": layer / max(deepest, 1),
@@ -217,6 +235,11 @@ def spread_by_layer(
         layers.append(base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.datum(peak)))
     pairs = ", ".join(dict.fromkeys(table["target"]))
     many = int(table["n"].max())
-    notes = [note, f"Mean over English with {pairs}; band: lowest and highest of them. {many:,} sentences."]
+    seeds = table["seed"].nunique()
+    notes = [
+        note,
+        f"Mean over English with {pairs}; band: lowest and highest of them (no interval over sentences).",
+        f"{many:,} sentences, {seeds} seed{'s' * (seeds != 1)}.",
+    ]
     chart = alt.layer(*layers).properties(width=420, height=240, title=alt.TitleParams(title, subtitle=notes))
     return themed(chart)

@@ -88,11 +88,11 @@ def deeper(curve_: list[Estimate]) -> list[Estimate]:
 
 
 def mean(some: list[Estimate]) -> Estimate:
-    """Of all of them."""
+    """Of all of them; of as many sentences as the least."""
     if not some:
         raise MissingRowsError
     value, low, high = (float(np.mean([getattr(one, end) for one in some])) for end in ("value", "low", "high"))
-    return Estimate(value, low, high, some[0].n)
+    return Estimate(value, low, high, min(one.n for one in some))
 
 
 def best(some: list[Estimate]) -> Estimate:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,8 @@ def run(
         wrong = _Frame(study, settings, folder, workers, keep_work, say).all(left)
         if not keep_work and not wrong and not only:
             shutil.rmtree(folder / PREPARED, ignore_errors=True)
+            with suppress(OSError):  # it is not empty where a cell failed before
+                (folder / WORK).rmdir()
     return read(study, folder), wrong
 
 
@@ -208,7 +211,9 @@ def again(told: str, kept: str | Path, out: str | Path, say: Say = lambda _: Non
     if wrong:
         raise InputError(f"it could not be run: {wrong[0]}")
     keys = ["state", "corpus", "pooling", "layer", "source", "target", "measure"]
-    mine = [table[table["cell"] == asked.name] for table in (held.table, fresh.table)]
+    mine = [table[table["cell"] == asked.name].copy() for table in (held.table, fresh.table)]
+    for each in mine:  # where a pattern has its peak is no name for it
+        each.loc[each["measure"].str.endswith((".rise", ".fall")), "layer"] = -1
     both = mine[0].merge(mine[1][[*keys, "value"]], on=keys, suffixes=("", "_again"), how="left")
     both = both[both["value"].notna()][[*keys, "value", "low", "high", "value_again"]].reset_index(drop=True)
     inside = both["value_again"].between(both["low"], both["high"])

@@ -23,6 +23,7 @@ from interlingua.report.tables import whole
 from interlingua.report.transfer_tables import WHOLE, TransferTables
 from interlingua.studies.study import Row, Say
 from interlingua.types import LabelledCorpus, ParallelCorpus, Representations
+from interlingua.types.corpus import digest
 
 BEFORE, AFTER, RANDOM = "before", "after", "random"
 # What is kept of a comparison.
@@ -48,20 +49,19 @@ def prepared(config: Config, shared: Path, say: Say) -> Path:
 
 def untouched(shared: Path, judged_by: Iterable[Any]) -> str:
     """A file of the sentences that are judged by, which no model of a study is trained on."""
-    place = shared / "without.txt"
+    texts: dict[str, None] = {}
+    for record in judged_by:
+        if isinstance(record, ParallelCorpus):
+            texts |= dict.fromkeys(text for column in record.columns for text in column)
+        elif isinstance(record, LabelledCorpus):
+            texts |= dict.fromkeys(text for row in record.texts for text in row)
+        else:
+            texts |= dict.fromkeys(row.text for rows in sentences(record).values() for row in rows)
+    place = shared / f"without-{digest(texts)[:12]}.txt"
     shared.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{place}.lock"):
-        if place.exists():
-            return str(place)
-        texts: dict[str, None] = {}
-        for record in judged_by:
-            if isinstance(record, ParallelCorpus):
-                texts |= dict.fromkeys(text for column in record.columns for text in column)
-            elif isinstance(record, LabelledCorpus):
-                texts |= dict.fromkeys(text for row in record.texts for text in row)
-            else:
-                texts |= dict.fromkeys(row.text for rows in sentences(record).values() for row in rows)
-        whole(place, "".join(f"{' '.join(text.split())}\n" for text in texts).encode())
+        if not place.exists():
+            whole(place, "".join(f"{' '.join(text.split())}\n" for text in texts).encode())
     return str(place)
 
 

@@ -42,8 +42,8 @@ _VARIES = re.compile(r"\b(layer|pair):[^|]*")
 class Results:
     """What a study found: its table, which cells are done, which are missing, and which of those are damaged.
 
-    Missing is what the study's own settings ask for and what this folder was run with: a folder in which less was asked
-    for is not complete.
+    Missing is what the study's own settings ask for: a folder in which less was asked for is not complete, and one in
+    which more was (other seeds, that are not done) is.
     """
 
     study: Study
@@ -111,9 +111,10 @@ def _now() -> str:
 def is_done(folder: Path, cell: str) -> bool:
     """Whether a cell's table is there and whole."""
     try:
-        return bool(len(rows_of(folder, cell)) >= 0)
+        rows_of(folder, cell)
     except (FormatError, FileNotFoundError):
         return False
+    return True
 
 
 def rows_of(folder: Path, cell: str) -> pd.DataFrame:
@@ -153,7 +154,7 @@ def joined(study: Study, settings: Any, folder: Path) -> Any:
 
     Axes may differ: cells are added to those that are there. Before the first cell is done anything may.
     """
-    held = _held(folder, study)
+    held = held_by(folder, study)
     asked = settings.model_dump(mode="json")
     if held is not None and any((folder / CELLS).glob("*.json")):
         for key, value in asked.items():
@@ -163,7 +164,11 @@ def joined(study: Study, settings: Any, folder: Path) -> Any:
                     "with --out"
                 )
         asked |= {axis: _union(held.get(axis), asked[axis]) for axis in settings.axes}
-    made = study.settings.model_validate(asked)
+    try:
+        made = study.settings.model_validate(asked)
+    except ValueError as error:
+        why = str(error).splitlines()[2].strip().removeprefix("Value error, ").partition(" [type=")[0]
+        raise InputError(f"{folder} holds another run, and both together: {why}: name another folder") from error
     text = json.dumps({"study": study.name, **made.model_dump(mode="json")}, indent=1, ensure_ascii=False)
     whole(folder / SETTINGS, f"{text}\n".encode())
     return made
@@ -175,7 +180,8 @@ def _union(held: Any, asked: Any) -> Any:
     return max(held or 0, asked)
 
 
-def _held(folder: Path, study: Study) -> dict[str, Any] | None:
+def held_by(folder: Path, study: Study) -> dict[str, Any] | None:
+    """The settings of a folder; an error where they are of another study."""
     place = folder / SETTINGS
     if not place.exists():
         return None
@@ -183,7 +189,9 @@ def _held(folder: Path, study: Study) -> dict[str, Any] | None:
         held: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
         name = held.pop("study")
     except (ValueError, KeyError, AttributeError) as error:
-        raise FormatError(place, None, "it holds no settings of a study: name another folder") from error
+        raise FormatError(
+            place, None, "it holds no settings of a study: put it back, or take the folder away"
+        ) from error
     if name != study.name:
         raise InputError(f"{folder} holds results of {name}, not of {study.name}: name another folder")
     return held
@@ -192,14 +200,15 @@ def _held(folder: Path, study: Study) -> dict[str, Any] | None:
 def read(study: Study, folder: str | Path) -> Results:
     """What a folder of results holds of a study."""
     place = Path(folder)
-    held = _held(place, study)
+    held = held_by(place, study)
     if held is None:
         raise InputError(f"{place} holds no results of a study: `interlingua study run {study.name} --out {place}`")
     try:
         settings = study.settings.model_validate(held)
     except ValueError as error:
         raise FormatError(place / SETTINGS, None, f"it holds no settings of {study.name}") from error
-    cells = {cell.name: cell for each in (settings, whole_of(study, settings)) for cell in study.cells(each)}
+    own = study.cells(whole_of(study, settings))
+    cells = {cell.name: cell for cell in (*study.cells(settings), *own)}
     frames, damaged = {}, []
     for name in cells:
         try:
@@ -210,7 +219,7 @@ def read(study: Study, folder: str | Path) -> Results:
             damaged.append(str(error))
     pd = pandas()
     table = pd.concat(list(frames.values()), ignore_index=True) if frames else pd.DataFrame(columns=["cell", *COLUMNS])
-    missing = tuple(cell for name, cell in cells.items() if name not in frames)
+    missing = tuple(cell for cell in own if cell.name not in frames)
     return Results(study, settings, table, tuple(frames), missing, tuple(damaged))
 
 

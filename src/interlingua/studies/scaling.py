@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator
 
 from interlingua.analyses.transfer import Attempt, transfer
 from interlingua.corpora.loading import parallel
@@ -34,14 +34,13 @@ PAPERS = {"bert-base-multilingual-cased", "xlm-roberta-base"}
 
 
 class Scaling(Settings):
-    """What is trained. `shapes`: width, depth and heads; `rates` belong to them. `models`: those that exist already."""
+    """What is trained. `shapes`: width, depth, heads, and the rate. `models`: those that exist already."""
 
-    axes: ClassVar[tuple[str, ...]] = ("seeds", "models", "shapes", "rates")
+    axes: ClassVar[tuple[str, ...]] = ("seeds", "models", "shapes")
     langs: tuple[str, ...]
     models: tuple[str, ...]
     model: Size
-    shapes: tuple[tuple[int, int, int], ...]
-    rates: tuple[float, ...]
+    shapes: tuple[tuple[int, int, int, float], ...]
     updates: int = Field(ge=0)
     text: str
     held_out: int = 400
@@ -51,11 +50,12 @@ class Scaling(Settings):
     epochs: int = Field(ge=1)
     blocks: int = Field(default=20, ge=8)
 
-    @model_validator(mode="after")
-    def _together(self) -> Scaling:
-        if len(self.rates) != len(self.shapes):
-            raise ValueError(f"{len(self.shapes)} shapes, and {len(self.rates)} rates")
-        return self
+    @field_validator("shapes")
+    @classmethod
+    def _once(cls, shapes: tuple[tuple[int, int, int, float], ...]) -> tuple[tuple[int, int, int, float], ...]:
+        if len({shape[:2] for shape in shapes}) < len(shapes):
+            raise ValueError("a width and a depth are named twice: give each one number of heads and one rate")
+        return shapes
 
 
 def cells(how: Scaling) -> list[Cell]:
@@ -64,14 +64,13 @@ def cells(how: Scaling) -> list[Cell]:
         Cell(f"given.{name.replace('/', '-')}", {"objective": GIVEN, "shape": Path(name).name, "seed": 0, "name": name})
         for name in how.models
     ]
-    shapes = sorted(zip(how.shapes, how.rates, strict=True), reverse=True)
     return given + [
         Cell(
             f"{objective}.{depth}x{width}.{seed}",
             {"objective": objective, "shape": f"{depth} x {width}", "heads": heads, "rate": rate, "seed": seed},
         )
         for seed in range(how.seeds)
-        for (width, depth, heads), rate in shapes
+        for width, depth, heads, rate in sorted(how.shapes, reverse=True)
         for objective in (MLM, CLM)
     ]
 

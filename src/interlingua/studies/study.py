@@ -98,7 +98,9 @@ def settings_of(study: Study, size: str = "", changes: Sequence[str] = ()) -> An
     asked = {"size": size, **found, **(by_size[size] or {})}
     for change in changes:
         key, sign, value = change.partition("=")
-        if not sign or key not in study.settings.model_fields:
+        if not sign:
+            raise InputError(f"{change!r} changes nothing: say key=value")
+        if key not in study.settings.model_fields:
             raise UnknownNameError(f"setting of {study.name}", key, study.settings.model_fields)
         try:
             asked[key] = yaml.safe_load(value)
