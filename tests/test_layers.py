@@ -11,6 +11,7 @@ ORDER = [
     "__init__",
     "errors",
     "folders",
+    "cluster",
     "languages",
     "types",
     "corpora",

@@ -19,6 +19,7 @@ import numpy as np
 from interlingua.analyses.relate import AFTER, BEFORE, foretold, measured, relations
 from interlingua.analyses.survey import made_with, same_run
 from interlingua.analyses.transfer_run import Attempt, Stage, TransferRun, check_apart
+from interlingua.cluster import HERE, Engine, workers
 from interlingua.errors import InputError
 from interlingua.folders import claimed
 from interlingua.measures.catalog import find
@@ -56,13 +57,15 @@ def transfer(
     how: Attempt,
     *,
     parallel: ParallelCorpus | None = None,
+    engine: Engine = HERE,
     force: bool = False,
     stage: Stage = lambda _name: nullcontext(lambda _done, _total: None),
 ) -> TransferTables:
     """Tune on records of one language or several; score records of any, the first training language's among them.
 
     With `parallel` text, similarity before and after tuning is set against gaps, and languages of it that have no test
-    are foretold a score.
+    are foretold a score. With a Ray cluster as `engine`, settings, seeds and blocks drawn anew are tuned at once, by
+    workers that see the same folder and the same model.
     """
     if not train or not development:
         raise InputError("there is nothing to tune on, or nothing to choose the epoch by")
@@ -78,7 +81,8 @@ def transfer(
     with claimed(folder):
         same_run(folder, config, force=force, may_differ=LATER)
         run = TransferRun(model, (train, development, tests), folder, how, stage)
-        run.all(groups)
+        with workers(engine) if engine.spread else nullcontext() as there:
+            run.all(groups, there)
         made: dict[str, Any] = {"drops": list(dropped(task, run.counts, run.source, how.tuning.seed))}
         if parallel is not None:
             write_transfer(TransferTables.of(config, run.rows, **made), folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from interlingua.analyses.relate import MEASURES
+from interlingua.cluster import Workers
 from interlingua.errors import InputError
 from interlingua.models.load import load_model, seeded
 from interlingua.report.tables import CACHE, PREDICTIONS, TUNED, whole
@@ -89,17 +90,45 @@ class TransferRun:
         self.device = str(how.loading.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
         (folder / CACHE).mkdir(parents=True, exist_ok=True)
 
-    def all(self, groups: Sequence[tuple[int, ...]]) -> None:
-        """The whole model in every setting, then with blocks drawn anew, then what stands beside it."""
+    def all(self, groups: Sequence[tuple[int, ...]], there: Workers | None = None) -> None:
+        """The whole model in every setting, then with blocks drawn anew, then what stands beside it.
+
+        With workers of a cluster, they tune first, all at once, and what they leave in the folder is taken.
+        """
+        if there is not None:
+            self._spread(there, [(WHOLE, (), setting) for setting in self.how.settings])
         for setting in self.how.settings:
             self.tuned(setting=setting)
         best = self.best()
+        if there is not None:
+            beside = [(BILSTM, (), self.how.settings[0])] if self.how.baseline else []
+            self._spread(there, [*((blocks_named(group), group, best) for group in groups), *beside])
         for group in groups:
             self.tuned(blocks_named(group), group, best)
         if self.how.baseline:
             self.tuned(BILSTM)
         if hasattr(self.tests[0], "tags"):
             self.rows += [row for record in self.tests for row in self.frequent(record)]
+
+    def _spread(self, there: Workers, jobs: Sequence[tuple[str, tuple[int, ...], Mapping[str, Any]]]) -> None:
+        """What is not done of these, with every seed, by workers that see the same folder."""
+        left = [
+            (name, group, {} if name == BILSTM else dict(setting), seed)
+            for name, group, setting in jobs
+            for seed in self.how.all_seeds
+            if not self._kept(name, setting, seed).exists()
+        ]
+        if not left:
+            return
+        records = there.ray.put((self.train, self.development, self.tests))
+        given = ((self.model, records, self.folder.resolve(), self.how, *job) for job in left)
+        with self.stage(f"tuning {len(left)} on a cluster") as progress:
+            for number, _ in enumerate(there.each(tuned_there, given)):
+                progress(number + 1, len(left))
+
+    def done(self, name: str, group: tuple[int, ...], setting: Mapping[str, Any], seed: int) -> None:
+        """One tuned and judged, and kept."""
+        self._taken(name, setting, seed, partial(self._tuned, name, group, setting, seed))
 
     def whole(self) -> Path:
         """Where the tuned model of the best setting and the first seed is."""
@@ -211,6 +240,17 @@ class TransferRun:
         for name, by_word in ((FREQUENT, True), (COMMON, False)):
             value = most_frequent(self.task, self.train, record, by_word=by_word)
             yield {**about, "init": name, "metric": self.task.metric, "value": value}
+
+
+def tuned_there(
+    model: str,
+    records: tuple[Sequence[Any], Sequence[Any], Sequence[Any]],
+    folder: Path,
+    how: Attempt,
+    *job: Any,
+) -> None:
+    """In a worker: one run, in the folder that all see."""
+    TransferRun(model, records, folder, how, lambda _name: nullcontext(lambda _done, _total: None)).done(*job)
 
 
 def from_nothing(task: Task[Any, Any], train: Sequence[Any], development: Sequence[Any], seed: int) -> TaskNetwork:

@@ -26,6 +26,7 @@ EXTRAS = {
     "unseen": ("uroman", "writing any script in Latin letters"),
     "studies": ("accelerate", "running published experiments again"),
     "compare": ("scipy", "intervals and comparisons"),
+    "ray": ("ray", "work on several machines"),
     "zstd": ("zstandard", "text compressed with zstd (.zst)"),
 }
 CORE = ("numpy", "typer", "rich", "langcodes", "regex", "filelock")

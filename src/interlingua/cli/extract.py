@@ -11,6 +11,7 @@ import typer
 
 from interlingua import BUILT_IN
 from interlingua.cli.data import Corpus, Json, Langs, Rows, Split, human, tags
+from interlingua.cluster import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from interlingua.languages import Language
     from interlingua.models import Model, PerLanguage
     from interlingua.types import Representations, WordRepresentations
+
+
+EngineName = Annotated[str, typer.Option("--engine", help="local, or ray: a cluster, or several workers here.")]
+Address = Annotated[str, typer.Option("--address", help="Of a Ray cluster: auto, HOST:6379, ray://HOST:10001.")]
+Workers = Annotated[
+    int, typer.Option("--workers", help="Of a Ray cluster; 0: as many as it has GPUs, or processors.", min=0)
+]
 
 
 def extract(
@@ -62,6 +70,12 @@ def extract(
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="Unpickle weights in full, which can run anything.")
     ] = False,
+    moments: Annotated[
+        bool, typer.Option("--moments", help="Compare languages and keep no vectors: --out is a folder.")
+    ] = False,
+    engine: EngineName = "local",
+    address: Address = "",
+    workers: Workers = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and compute nothing.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -88,6 +102,7 @@ def extract(
         "budget": budget,
     }
     _check(how)
+    where = Engine(engine, address, workers)
     records = _records(corpus, tags(langs), split, rows, level)
     if dry_run:
         facts = plan(blueprints(model, stack, revision, trust_remote_code), records, how, device, as_json=as_json)
@@ -106,7 +121,10 @@ def extract(
         "trust_remote_code": trust_remote_code,
         "trust_pickle": trust_pickle,
     }
-    _run(models_of(model, random_except, loading), records, how, out or Path(), as_json=as_json)
+    if moments:
+        _stream(models_of(model, random_except, loading), records, how, out or Path(), where, as_json=as_json)
+        return
+    _run(models_of(model, random_except, loading), records, how, out or Path(), where, as_json=as_json)
 
 
 def _check(how: dict[str, Any]) -> None:
@@ -241,7 +259,13 @@ def _unit(level: str) -> str:
 
 
 def _run(
-    model: Model | PerLanguage, records: Record | list[Record], how: dict[str, Any], out: Path, *, as_json: bool
+    model: Model | PerLanguage,
+    records: Record | list[Record],
+    how: dict[str, Any],
+    out: Path,
+    where: Engine,
+    *,
+    as_json: bool,
 ) -> None:
     from interlingua.cli.progress import bar
     from interlingua.extract import extract as run
@@ -254,7 +278,7 @@ def _run(
             there.append(done == total)
             show(done, total)
 
-        reps = run(model, records, out=out, progress=progress, **how)
+        reps = run(model, records, out=out, engine=where, progress=progress, **how)
     seconds = time.monotonic() - start
     facts = _facts(reps, out, seconds)
     if as_json:
@@ -269,6 +293,37 @@ def _run(
     typer.echo(f"{out}: {human(facts['bytes'])} in {seconds:,.1f} s{complete}")
     lang, found = next(iter(facts["languages"].items()))
     typer.echo(f"in Python: reps = interlingua.open_store({str(out)!r}); reps[{lang!r}, {found['layers'] // 2}]")
+
+
+def _stream(
+    model: Model | PerLanguage,
+    records: Record | list[Record],
+    how: dict[str, Any],
+    out: Path,
+    where: Engine,
+    *,
+    as_json: bool,
+) -> None:
+    """Compared without vectors: the best layer of every pair, and where all of it is."""
+    from interlingua.analyses.streamed import stream
+    from interlingua.cli.progress import bar
+    from interlingua.errors import InputError
+    from interlingua.types import ParallelCorpus
+
+    if not isinstance(records, ParallelCorpus):
+        raise InputError("--moments compares sentences with their translations: leave out --level")
+    with bar("extracting", "sentences") as show:
+        table = stream(model, records, out, engine=where, progress=show, **how)
+    if as_json:
+        typer.echo(table.to_json(orient="records", indent=2))
+        return
+    best = table.loc[table.dropna(subset=["value"]).groupby(["source", "target", "measure"])["value"].idxmax()]
+    for row in best.sort_index().itertuples():
+        typer.echo(
+            f"{row.source}-{row.target} {row.measure}: {row.value:.3f} ({row.low:.3f} to {row.high:.3f}) at layer "
+            f"{row.layer}, its highest; {row.n:,} sentences"
+        )
+    typer.echo(f"all layers are in {out / 'results.csv'}; run it again after an interruption and it goes on")
 
 
 def _facts(reps: Representations | WordRepresentations, out: Path, seconds: float) -> dict[str, Any]:

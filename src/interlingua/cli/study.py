@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlingua.cli.data import Formats, Json
+from interlingua.cli.extract import Address, EngineName
+from interlingua.cluster import RAY, Engine
 
 if TYPE_CHECKING:
     from interlingua.studies.claims import Judgement
@@ -108,6 +110,8 @@ def run(
     out: Annotated[Path | None, typer.Option("--out", help="By default studies/results/NAME.")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep models and prepared text, which are large.")] = False,
     prepare: Annotated[bool, typer.Option("--prepare", help="Only prepare the text that cells share.")] = False,
+    engine: EngineName = "local",
+    address: Address = "",
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Only tables.")] = False,
     formats: Formats = "svg,png",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say which cells would be run, and stop.")] = False,
@@ -140,9 +144,11 @@ def run(
         typer.echo(json.dumps(left) if as_json else "\n".join(left) or "all that is asked for is done")
         return
     figures = () if no_figures else formats_of(formats)  # asks for what draws them, before hours of work
+    where = Engine(engine, address, workers if engine == RAY else 0)
     found, wrong = frame.run(
-        study, settings, folder, only=chosen, workers=workers, keep_work=keep, prepare_only=prepare, say=_say
-    )
+        study, settings, folder, only=chosen, workers=workers, engine=where, keep_work=keep, prepare_only=prepare,
+        say=_say,
+    )  # fmt: skip
     if prepare:
         typer.echo(f"what cells share is in {folder / frame.PREPARED}")
         return

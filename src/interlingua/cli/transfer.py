@@ -10,7 +10,8 @@ import typer
 
 from interlingua import BUILT_IN
 from interlingua.cli.data import Formats, Json, Langs, tags
-from interlingua.cli.extract import needs_models
+from interlingua.cli.extract import Address, EngineName, Workers, needs_models
+from interlingua.cluster import Engine
 
 if TYPE_CHECKING:
     from interlingua.analyses.transfer import Attempt
@@ -64,6 +65,9 @@ def transfer(
     bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16 where that is safe.")] = False,
     stack: Annotated[str, typer.Option(help="encoder or decoder, of a model that has both.")] = "",
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps; by default cuda where there is one.")] = "",
+    engine: EngineName = "local",
+    address: Address = "",
+    workers: Workers = 0,
     formats: Formats = "svg,png",
     force: Annotated[bool, typer.Option("--force", help="Replace another run in the folder.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be tuned, and tune nothing.")] = False,
@@ -139,7 +143,8 @@ def transfer(
         groups = len(blocks_of(random_init, blueprint(model, stack=stack).layers.blocks))
         _show_plan(how, groups, learnt, development, judged, as_json=as_json)
         return
-    tables = run(model, learnt, development, judged, out, how, parallel=beside, force=force, stage=bar)
+    where = Engine(engine, address, workers)
+    tables = run(model, learnt, development, judged, out, how, parallel=beside, engine=where, force=force, stage=bar)
     with bar("writing the report"):
         place = publish_transfer(tables, out, formats=figures)
     show_transfer(tables, place, as_json=as_json)

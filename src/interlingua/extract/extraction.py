@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
+from interlingua.cluster import HERE, Engine, workers
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.extract.column import Column, Rows, rows_of
+from interlingua.extract.forward import Computing, here
 from interlingua.extract.job import Job
 from interlingua.extract.options import BLOCKS, BUDGETS, SENTENCE, TABLE, Extraction, Progress
 from interlingua.extract.store import plan_of, writing
@@ -28,6 +31,7 @@ def extract(
     *,
     level: Literal["sentence"] = ...,
     out: str | Path | None = None,
+    engine: Engine = ...,
     progress: Progress = ...,
     **options: Any,
 ) -> Representations: ...
@@ -38,6 +42,7 @@ def extract(
     *,
     level: Literal["word", "type", "table"],
     out: str | Path | None = None,
+    engine: Engine = ...,
     progress: Progress = ...,
     **options: Any,
 ) -> WordRepresentations: ...
@@ -47,6 +52,7 @@ def extract(
     *,
     level: str = SENTENCE,
     out: str | Path | None = None,
+    engine: Engine = HERE,
     progress: Progress = lambda _done, _total: None,
     **options: Any,
 ) -> Representations | WordRepresentations:
@@ -58,7 +64,8 @@ def extract(
     table: one for every word, from the embedding table alone (a single layer).
 
     `model` is a loaded one, or the name or folder of one. With `out`, vectors are stored there block by block and a run
-    that was killed goes on where it stopped; without, they are held in memory.
+    that was killed goes on where it stopped; without, they are held in memory. `engine` says where it is computed:
+    here, or by a Ray cluster, `Engine("ray", workers=4)`; the numbers are the same.
 
     Options:
         pooling: sentence level: mean (the default), mean_all, first, last, max, weighted or mixed.
@@ -80,30 +87,44 @@ def extract(
     how = Extraction(level=level, **options)
     loaded = load_model(model) if isinstance(model, str | Path) else model
     columns = columns_of(loaded, corpus, how)
-    if out is None:
-        return _job(columns, corpus, how).held(progress)
-    place = Path(out).resolve()
+    if engine.spread and level == TABLE:
+        raise InputError("an embedding table is only looked up: leave out engine (--engine)")
+    place = None if out is None else Path(out).resolve()
     try:
-        with writing(place):
-            return _job(columns, corpus, how, plan_of(place)).stored(place, progress)
+        with writing(place) if place else nullcontext(), _computing(engine, columns) as (computing, device):
+            job = _job(columns, corpus, how, device, plan_of(place) if place else None, computing)
+            return job.stored(place, progress) if place else job.held(progress)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
             raise InputError(f"no space left for {out}: free some and run again, it goes on from here") from error
         raise
 
 
+@contextmanager
+def _computing(engine: Engine, columns: dict[Language, Column]) -> Iterator[tuple[Computing, str]]:
+    """What computes, and on which kind of device."""
+    if not engine.spread:
+        yield here, next(iter(columns.values())).model.device.type
+        return
+    from interlingua.extract.spread import Spread
+
+    with workers(engine) as there:
+        yield Spread(there), there.device
+
+
 def _job(
     columns: dict[Language, Column],
     corpus: Record | Sequence[Record],
     how: Extraction,
-    planned: dict[str, int] | None = None,
+    device: str,
+    planned: dict[str, int] | None,
+    computing: Computing,
 ) -> Job:
-    device = next(iter(columns.values())).model.device.type
     how = settled(how, device, planned)
     rows = {} if how.level == TABLE else look_at(columns, how)
     # Rows of several records have no ids in common.
     ids = corpus.ids if isinstance(corpus, ParallelCorpus) else ()
-    return Job(columns, rows, how, ids, signature(columns, how))
+    return Job(columns, rows, how, ids, signature(columns, how), computing)
 
 
 def columns_of(

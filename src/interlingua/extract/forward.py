@@ -8,7 +8,7 @@ most, whatever the size of the corpus.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -55,12 +55,32 @@ class Passage:
     budget: int
 
 
+class Computing(Protocol):
+    """What blocks are computed by: here, or elsewhere."""
+
+    def __call__(
+        self, works: Iterator[Work], passage: Passage, budget: int, progress: Callable[[int], None], /
+    ) -> Iterator[tuple[torch.Tensor, int]]:
+        """Vectors of every block in their order, and the budget that each was computed with."""
+        ...
+
+
+def here(
+    works: Iterator[Work], passage: Passage, budget: int, progress: Callable[[int], None]
+) -> Iterator[tuple[torch.Tensor, int]]:
+    """One block after the other, by this process."""
+    for ready in works:
+        vectors, budget = fitting(ready, passage, budget, progress)
+        yield vectors, budget
+
+
 def run(
     columns: dict[Language, Column],
     rows: dict[Language, Rows],
     passage: Passage,
     sink: Sink,
     progress: Callable[[int], None],
+    computing: Computing = here,
 ) -> None:
     """Every block of every language that is not done. `progress` is called with the number of rows just finished."""
     todo = [
@@ -70,7 +90,6 @@ def run(
         if not sink.done(lang, block)
     ]
     progress(sum(map(len, rows.values())) - sum(_size(rows[lang], block, passage.block) for lang, block in todo))
-    budget = passage.budget
     with ThreadPoolExecutor(1) as writer, _Reader(columns, rows, todo, passage.block) as reader:
         held: deque[Callable[[], None]] = deque()
         writing: deque[Future[None]] = deque()
@@ -79,8 +98,10 @@ def run(
             reader.look()
             progress(n)
 
-        for lang, block in todo:
-            vectors, budget = _fitting(reader.next(), passage, budget, count)
+        works = (reader.next() for _ in todo)
+        for (lang, block), (vectors, budget) in zip(
+            todo, computing(works, passage, passage.budget, count), strict=True
+        ):
             facts = {} if budget == passage.planned else {"budget": budget}
             held.append(sink.take(lang, block, vectors, **facts))
             room = max(1, HELD // vectors.nbytes)
@@ -162,7 +183,7 @@ def _size(rows: Rows, block: int, size: int) -> int:
     return min((block + 1) * size, len(rows)) - block * size
 
 
-def _fitting(ready: Work, passage: Passage, budget: int, progress: Callable[[int], None]) -> tuple[torch.Tensor, int]:
+def fitting(ready: Work, passage: Passage, budget: int, progress: Callable[[int], None]) -> tuple[torch.Tensor, int]:
     """The vectors of a block, and the budget it was computed with: halved as often as memory ran out."""
     finished = 0
 

@@ -14,7 +14,7 @@ import torch
 from interlingua import __version__
 from interlingua.errors import InputError
 from interlingua.extract.column import Column, Rows
-from interlingua.extract.forward import NonFiniteError, Passage, Sink, leaving, not_finite, run
+from interlingua.extract.forward import Computing, NonFiniteError, Passage, Sink, here, leaving, not_finite, run
 from interlingua.extract.options import SENTENCE, TABLE, TYPE, Extraction, Progress
 from interlingua.extract.plan import Array
 from interlingua.extract.store import Contents, Store
@@ -46,6 +46,7 @@ class Job:
     how: Extraction
     ids: tuple[str, ...]
     signature: dict[str, Any]
+    computing: Computing = here
 
     def blame(self, lang: Language, start: int, vectors: Array) -> NonFiniteError:
         """The error for vectors from row `start` on that are not all made of numbers."""
@@ -68,7 +69,7 @@ class Job:
         how = self.how
         dtype = how.dtype if how.level != TYPE else "float32"
         passage = Passage(how.pooling, how.autocast, dtype, how.block, how.budget, budget)
-        run(self.columns, self.rows, passage, sink, count)
+        run(self.columns, self.rows, passage, sink, count, self.computing)
 
     def held(self, progress: Progress) -> Representations | WordRepresentations:
         """Extract into memory."""

@@ -57,6 +57,8 @@ class Model:
     tokenizers: Mapping[str, Any] = field(default_factory=dict)
     # read every language with the parts of this one: a second English (en@2) is no language of its own
     pinned: str = ""
+    # what `load_model` was asked for, so that another process can load the same; empty for a network made in memory
+    asked: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def of(self, language: Language) -> Model:
         """The model as it reads a language: itself, unless languages have parts or tokenizers of their own."""
@@ -281,6 +283,18 @@ def load_model(
         random=f"all weights drawn anew, seed {seed}" if random else "",
         adapter=Path(adapter).name if adapter else "",
         tokenizers=_tokenizers(transformers, Path(place)),
+        asked={
+            "name": str(Path(place).resolve()) if Path(place).is_dir() else place,
+            "stack": stack,
+            "dtype": dtype,
+            "attention": attention,
+            "revision": revision,
+            "adapter": str(Path(adapter).resolve()) if adapter and Path(adapter).is_dir() else str(adapter),
+            "random": random,
+            "seed": seed,
+            "trust_remote_code": trust_remote_code,
+            "trust_pickle": trust_pickle,
+        },
     )
 
 
@@ -352,7 +366,8 @@ def random_others(model: Model, source: str | Language, *, seed: int = 0) -> Per
     with seeded(seed):
         network = type(model.network)(deepcopy(model.network.config)).to(DTYPES[model.dtype])
     network.to(model.device).eval().requires_grad_(requires_grad=False)
-    other = replace(model, network=network, adapter="", random=f"all weights drawn anew, seed {seed}")
+    asked = {**model.asked, "adapter": "", "random": True, "seed": seed} if model.asked else {}
+    other = replace(model, network=network, adapter="", random=f"all weights drawn anew, seed {seed}", asked=asked)
     return PerLanguage({Language.parse(source): model}, default=other)
 
 

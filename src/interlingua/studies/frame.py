@@ -12,12 +12,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interlingua.cluster import HERE, Engine, Workers
+from interlingua.cluster import workers as cluster
 from interlingua.errors import InputError, InterlinguaError, UnknownNameError
 from interlingua.folders import claimed
 from interlingua.studies.catalog import find
@@ -58,11 +59,15 @@ def run(
     *,
     only: Sequence[str] = (),
     workers: int = 1,
+    engine: Engine = HERE,
     keep_work: bool = False,
     prepare_only: bool = False,
     say: Say = lambda _: None,
 ) -> tuple[Results, list[str]]:
-    """Run the cells that are not done yet, so many at once: all results, and what went wrong, a line a cell."""
+    """Run the cells that are not done yet, so many at once: all results, and what went wrong, a line a cell.
+
+    With a Ray cluster as `engine`, its workers run them; they see the same folder and the same data.
+    """
     folder = Path(out)
     asked = named(study, settings, only)
     with claimed(folder):
@@ -72,7 +77,8 @@ def run(
         if prepare_only:
             study.prepare(left, settings, folder / PREPARED, say)
             return read(study, folder), []
-        wrong = _Frame(study, settings, folder, workers, keep_work, say).all(left)
+        with cluster(engine) if engine.spread else nullcontext() as there:
+            wrong = _Frame(study, settings, folder, there.number if there else workers, keep_work, say, there).all(left)
         if not keep_work and not wrong and not only:
             shutil.rmtree(folder / PREPARED, ignore_errors=True)
             with suppress(OSError):  # it is not empty where a cell failed before
@@ -100,8 +106,17 @@ def left_of(cells: Mapping[str, Cell], asked: Sequence[str], folder: Path) -> li
 class _Frame:
     """Cells under way. One begins when those that it looks at are done, and there is room."""
 
-    def __init__(self, study: Study, settings: Any, folder: Path, workers: int, keep_work: bool, say: Say) -> None:
-        self.study, self.settings, self.folder = study, settings, folder
+    def __init__(
+        self,
+        study: Study,
+        settings: Any,
+        folder: Path,
+        workers: int,
+        keep_work: bool,
+        say: Say,
+        there: Workers | None = None,
+    ) -> None:
+        self.study, self.settings, self.folder, self.there = study, settings, folder, there
         self.workers, self.keep_work, self.say = workers, keep_work, say
         self.waiting: list[Cell] = []
         self.under_way: dict[Future[Outcome], tuple[Cell, ProcessPoolExecutor | None]] = {}
@@ -119,7 +134,7 @@ class _Frame:
                 done, _ = wait(self.under_way, return_when=FIRST_COMPLETED)
                 for each in done:
                     cell, pool = self.under_way.pop(each)
-                    died = isinstance(each.exception(), BrokenProcessPool)
+                    died = each.exception() is not None  # what goes wrong in a cell is an outcome
                     self._end(cell, Outcome((), 0, "its process died, for lack of memory?") if died else each.result())
                     if pool:
                         pool.shutdown(wait=False)
@@ -142,8 +157,10 @@ class _Frame:
             return
         self.say(f"{cell.name}: begun")
         note(self.folder, signature(self.study, cell, self.settings), BEGUN)
-        arguments = (self.study.name, self.settings.model_dump_json(), cell.name, self.folder)
-        if self.workers > 1:
+        arguments = (self.study.name, self.settings.model_dump_json(), cell.name, self.folder.resolve())
+        if self.there is not None:
+            self.under_way[self.there.begun(work, *arguments)] = cell, None
+        elif self.workers > 1:
             pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
             self.under_way[pool.submit(work, *arguments)] = cell, pool
         else:

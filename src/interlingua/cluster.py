@@ -1,0 +1,153 @@
+"""More than one machine: a Ray cluster, or one of its own on this machine.
+
+Work is cut into tasks that depend on nothing but their arguments. Ray runs a task again whose worker died, so a death
+changes nothing but the time; what a task raises is raised here.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from interlingua.errors import InputError, InterlinguaError, MissingExtraError, UnknownNameError
+
+LOCAL, RAY = "local", "ray"
+ENGINES = (LOCAL, RAY)
+# How often a task is run again whose worker died.
+RETRIES = 3
+# Seconds for a cluster to answer.
+PATIENCE = 15.0
+
+
+class DiedError(InterlinguaError):
+    """A task whose workers died, again and again."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where work is done: here, or by `workers` of a Ray cluster (0: as many as it has GPUs, or else processors).
+
+    `address` is that of a cluster (`auto`, `HOST:6379`, `ray://HOST:10001`); without one, a cluster is started on this
+    machine and stopped in the end.
+    """
+
+    name: str = LOCAL
+    address: str = ""
+    workers: int = 0
+
+    def __post_init__(self) -> None:
+        if self.name not in ENGINES:
+            raise UnknownNameError("engine", self.name, ENGINES)
+        if self.workers < 0:
+            raise InputError(f"{self.workers} workers are none: name at least 1, or 0 for all there are")
+        if self.name == LOCAL and self.address:
+            raise InputError("an address is that of a Ray cluster: say --engine ray as well")
+
+    @property
+    def spread(self) -> bool:
+        """Whether work goes to a cluster."""
+        return self.name == RAY
+
+
+HERE = Engine()
+
+
+class Workers:
+    """A cluster that work can be given to."""
+
+    def __init__(self, ray: Any, asked: int) -> None:
+        self.ray = ray
+        there = ray.cluster_resources()
+        self.gpus, processors = int(there.get("GPU", 0)), there.get("CPU", 1)
+        self.number = asked or self.gpus or max(1, int(processors))
+        self.needs: dict[str, float] = {"num_cpus": min(1.0, processors / self.number)}
+        if self.gpus:
+            self.needs["num_gpus"] = min(1.0, self.gpus / self.number)
+
+    @property
+    def device(self) -> str:
+        """What workers compute on."""
+        return "cuda" if self.gpus else "cpu"
+
+    def each(self, do: Callable[..., Any], given: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """What `do` makes of each, in their order; so many are under way that no worker waits."""
+        remote = self._remote(do)
+        under_way: deque[Any] = deque()
+        try:
+            for arguments in given:
+                under_way.append(remote.remote(*arguments))
+                if len(under_way) > 2 * self.number:
+                    yield self.result(under_way.popleft())
+            while under_way:
+                yield self.result(under_way.popleft())
+        finally:
+            for ref in under_way:
+                self.ray.cancel(ref, force=True)
+
+    def begun(self, do: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """One task, under way."""
+        made: Future[Any] = self._remote(do).remote(*arguments).future()
+        return made
+
+    def _remote(self, do: Callable[..., Any]) -> Any:
+        """As a task. Its worker is kept, and with it what it has loaded; by default one with a GPU is not."""
+        return self.ray.remote(max_retries=RETRIES, max_calls=0, **self.needs)(do)
+
+    def result(self, ref: Any) -> Any:
+        """What a task made; what it raised is raised."""
+        errors = self.ray.exceptions
+        try:
+            return self.ray.get(ref)
+        except errors.RayTaskError as error:
+            raise error.cause from None
+        except (errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError) as error:
+            raise DiedError(
+                f"a task was run {RETRIES + 1} times and its worker died each time: too little memory?"
+            ) from error
+
+
+def _answers(address: str) -> None:
+    """An error where nobody listens at HOST:PORT, which Ray would wait for, for minutes."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if host and port.isdigit():
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE):
+            pass
+
+
+@contextmanager
+def workers(engine: Engine) -> Iterator[Workers]:
+    """Connected to a cluster, or with one of its own; an error where there is none at an address."""
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingExtraError("ray", "ray", "work on several machines") from error
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # a worker of our own is as nice as we are, or it waits for whatever else runs here
+    os.environ.setdefault("RAY_worker_niceness", "0")
+    connected = ray.is_initialized()
+    if not connected:
+        own: dict[str, Any] = {"num_cpus": max(engine.workers, os.cpu_count() or 1)} if not engine.address else {}
+        try:
+            _answers(engine.address)
+            ray.init(
+                address=engine.address or "local",
+                include_dashboard=None if engine.address else False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                **own,
+            )
+        except (OSError, ValueError, RuntimeError) as error:
+            why = (str(error).splitlines() or [type(error).__name__])[0][:200]
+            raise InputError(f"no Ray cluster answers at {engine.address or 'this machine'}: {why}") from error
+    try:
+        yield Workers(ray, engine.workers)
+    finally:
+        if not connected:
+            ray.shutdown()

@@ -1,0 +1,212 @@
+"""Does a cluster give what one process gives, to the byte, whatever dies in between?"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+
+import interlingua as il
+from interlingua.analyses.streamed import stream
+from interlingua.analyses.transfer import Attempt, transfer
+from interlingua.cluster import DiedError, Engine, workers
+from interlingua.errors import InputError, MissingExtraError, UnknownNameError
+from interlingua.extract import extract
+from interlingua.models import PerLanguage
+from interlingua.studies import frame
+from interlingua.studies.catalog import find
+from interlingua.studies.study import SMOKE, settings_of
+from interlingua.transfer.finetune import Tuning
+from interlingua.transfer.tasks import task
+from support import tiny
+
+RAY = Engine("ray", workers=2)
+CORPUS = il.parallel("everyday", "en", "fr")[:120]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A tiny network in a folder, which every worker can load."""
+    place = tmp_path_factory.mktemp("ray") / "bert"
+    tiny.network("bert").save_pretrained(place)
+    tiny.tokenizer().save_pretrained(place)
+    return str(place)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    """One cluster for all tests: workers that have loaded torch are used again."""
+    with workers(RAY) as there:
+        yield there
+
+
+def content(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(Path(folder).rglob("*"))
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+@pytest.mark.parametrize("level", ["sentence", "word", "type"])
+def test_stores_are_the_same_to_the_byte(model, tmp_path, level):
+    options = {"level": level, "block": 16}
+    extract(model, CORPUS, out=tmp_path / "here", **options)
+    seen = []
+    extract(model, CORPUS, out=tmp_path / "there", engine=RAY, progress=lambda *at: seen.append(at), **options)
+    assert content(tmp_path / "here") == content(tmp_path / "there")
+    assert seen[-1][0] == seen[-1][1]
+
+
+def test_one_model_a_language_and_no_store(model):
+    both = PerLanguage.by_tag({"en": model, "fr": il.load_model(model, random=True, seed=3)})
+    here, there = extract(both, CORPUS, block=32), extract(both, CORPUS, block=32, engine=RAY)
+    for lang in ("en", "fr"):
+        np.testing.assert_array_equal(here[lang], there[lang])
+
+
+def deaths():
+    """Kill one worker that is at work."""
+    for process in psutil.process_iter(["cmdline"]):
+        if (process.info["cmdline"] or [""])[0].startswith("ray::computed"):
+            os.kill(process.pid, signal.SIGKILL)
+            return 1
+    return 0
+
+
+def test_a_worker_that_is_killed_changes_nothing(model, tmp_path):
+    killed = []
+
+    def progress(_done, _total):
+        if sum(killed) < 2:
+            killed.append(deaths())
+
+    extract(model, CORPUS, out=tmp_path / "here", block=4)
+    extract(model, CORPUS, out=tmp_path / "there", block=4, engine=RAY, progress=progress)
+    assert sum(killed) == 2
+    assert content(tmp_path / "here") == content(tmp_path / "there")
+
+
+def test_a_task_is_run_again_and_given_up_in_the_end(cluster, tmp_path):
+    def die(marker):
+        if marker is None or not marker.exists():
+            if marker is not None:
+                marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "alive"
+
+    assert list(cluster.each(die, [(tmp_path / "first",)])) == ["alive"]
+    with pytest.raises(DiedError, match="4 times"):
+        list(cluster.each(die, [(None,)]))
+
+
+def test_what_goes_wrong_in_a_worker_is_told_as_it_is_here(model, tmp_path):
+    in_memory = il.models.load.wrap(tiny.network("bert"), tiny.tokenizer(), name="mine")
+    with pytest.raises(InputError, match="mine is in the memory of this process alone: save it"):
+        extract(in_memory, CORPUS, engine=RAY)
+    changed = il.load_model(model)
+    next(changed.network.parameters()).data.add_(1.0)
+    with pytest.raises(InputError, match="a worker finds other weights there"):
+        extract(changed, CORPUS, engine=RAY)
+    with pytest.raises(InputError, match="only looked up"):
+        extract(model, CORPUS, level="table", engine=RAY)
+    with pytest.raises(InputError, match="longer than"):
+        extract(model, il.ParallelCorpus.from_texts({"en": ["long " * 9000], "fr": ["b"]}, name="x"), engine=RAY)
+    # and nothing of it is left behind
+    extract(model, CORPUS[:8], out=tmp_path / "store", engine=RAY)
+
+
+def test_moments_are_those_of_one_process_and_of_compare(model, tmp_path):
+    here = stream(model, CORPUS, tmp_path / "here", blocks=5)
+    there = stream(model, CORPUS, tmp_path / "there", blocks=5, engine=RAY)
+    pd.testing.assert_frame_equal(here, there, check_exact=False, atol=1e-10, rtol=0)
+    found = il.compare(extract(model, CORPUS), measures=("anc", "linear_cka", "debiased_cka"), blocks=5, nulls=0)
+    usual = {(row["layer"], row["measure"]): row for row in found.rows}
+    for row in here.itertuples():
+        for end in ("value", "low", "high"):
+            # batches differ, and with them the last digits of vectors
+            assert getattr(row, end) == pytest.approx(usual[row.layer, row.measure][end], abs=2e-5)
+
+
+def test_moments_go_on_after_a_kill_and_do_not_take_what_is_damaged(model, tmp_path):
+    class Killed(Exception):
+        pass
+
+    def stop(done, _total):
+        if done >= 60:
+            raise Killed
+
+    with pytest.raises(Killed):
+        stream(model, CORPUS, tmp_path / "out", blocks=10, progress=stop)
+    parts = sorted((tmp_path / "out").rglob("*.npz"))
+    assert 0 < len(parts) < 10
+    parts[0].write_bytes(parts[0].read_bytes()[:-40])
+    before = parts[1].stat().st_mtime_ns
+    found = stream(model, CORPUS, tmp_path / "out", blocks=10)
+    assert parts[1].stat().st_mtime_ns == before
+    pd.testing.assert_frame_equal(found, stream(model, CORPUS, tmp_path / "other", blocks=10))
+    with pytest.raises(InputError, match="another run"):
+        stream(model, CORPUS, tmp_path / "out", blocks=5)
+    with pytest.raises(UnknownNameError, match="matching"):
+        stream(model, CORPUS, tmp_path / "x", measures=("matching",))
+    with pytest.raises(InputError, match="there is no layer 9"):
+        stream(model, CORPUS, tmp_path / "x", layers=(9,))
+    two = PerLanguage.by_tag({"en": model, "fr": il.load_model(model, random=True)})
+    with pytest.raises(InputError, match="anc pairs neurons"):
+        stream(two, CORPUS, tmp_path / "x")
+    assert len(stream(two, CORPUS, tmp_path / "y", measures=("linear_cka",), layers=(1,), blocks=4)) == 1
+
+
+def test_a_grid_of_transfer_runs_is_the_same(model, tmp_path):
+    pos = task("pos")
+    record = pos.read("everyday-trees", "en", "")
+    other = pos.read("everyday-trees", "fr", "")
+    how = Attempt(task="pos", tuning=Tuning(epochs=1, batch=8), seeds=2, random_init="pairs", baseline=False)
+    arguments = [record[:24]], [record[24:32]], [record[32:], other]
+    here = transfer(model, *arguments, tmp_path / "here", how)
+    there = transfer(model, *arguments, tmp_path / "there", how, engine=RAY)
+    pd.testing.assert_frame_equal(here.scores, there.scores)
+    pd.testing.assert_frame_equal(here.drops, there.drops)
+
+
+def test_cells_of_a_study_are_the_same(tmp_path):
+    study = find("scaling")
+    settings = settings_of(study, SMOKE, ["shapes=[[32, 2, 2, 0.001]]", "updates=2"])
+    frame.run(study, settings, tmp_path / "here")
+    found, wrong = frame.run(study, settings, tmp_path / "there", engine=RAY)
+    assert not wrong
+    assert found.cells == ("mlm.2x32.0", "clm.2x32.0")
+    for cell in found.cells:
+        tables = [pd.read_csv(tmp_path / where / "cells" / f"{cell}.csv") for where in ("here", "there")]
+        pd.testing.assert_frame_equal(*tables)
+
+
+def test_the_command_line(model, tmp_path, here):
+    def run(*arguments):
+        return here("extract", model, "--langs", "en,fr", "--rows", "100", *arguments)
+
+    out = tmp_path / "store"
+    assert run("--engine", "ray", "--workers", "2", "--out", out).returncode == 0
+    assert "complete already" in run("--engine", "ray", "--workers", "2", "--out", out).stdout
+    found = run("--moments", "--engine", "ray", "--workers", "2", "--out", tmp_path / "moments")
+    assert "en-fr anc: " in found.stdout
+    assert (tmp_path / "moments" / "results.csv").exists()
+    assert "there are local, ray" in run("--engine", "rai", "--out", out).stderr
+    assert "say --engine ray as well" in run("--address", "auto", "--out", out).stderr
+    assert "leave out --level" in run("--moments", "--level", "word", "--out", tmp_path / "m").stderr
+
+
+def test_without_ray_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match="interlingua\\[ray\\]"), workers(RAY):
+        pass
+
+
+def test_a_cluster_that_does_not_answer_is_told(model, tmp_path, cli):
+    done = cli("extract", model, "--out", tmp_path / "x", "--engine", "ray", "--address", "127.0.0.1:1")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("error: no Ray cluster answers at 127.0.0.1:1")
