@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from interlingua.errors import InputError, InterlinguaError, MissingExtraError, UnknownNameError
@@ -124,6 +125,10 @@ def _answers(address: str) -> None:
 @contextmanager
 def workers(engine: Engine) -> Iterator[Workers]:
     """Connected to a cluster, or with one of its own; an error where there is none at an address."""
+    # read when ray is imported: what is asked for by address is not asked whether it wants a token
+    tokens = (os.environ.get("RAY_AUTH_TOKEN_PATH", ""), Path("~/.ray/auth_token").expanduser())
+    if engine.address and (os.environ.get("RAY_AUTH_TOKEN") or any(Path(place).is_file() for place in tokens)):
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
     try:
         import ray
     except ImportError as error:
@@ -145,7 +150,8 @@ def workers(engine: Engine) -> Iterator[Workers]:
             )
         except (OSError, ValueError, RuntimeError) as error:
             why = (str(error).splitlines() or [type(error).__name__])[0][:200]
-            raise InputError(f"no Ray cluster answers at {engine.address or 'this machine'}: {why}") from error
+            hint = "is it there, and is its token here (RAY_AUTH_TOKEN_PATH)?" if engine.address else "see above"
+            raise InputError(f"no Ray cluster answers at {engine.address or 'this machine'}: {why}: {hint}") from error
     try:
         yield Workers(ray, engine.workers)
     finally:

@@ -1,8 +1,14 @@
 """Does a cluster give what one process gives, to the byte, whatever dies in between?"""
 
+import contextlib
 import os
+import shutil
 import signal
+import socket
+import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -204,6 +210,34 @@ def test_without_ray_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match="interlingua\\[ray\\]"), workers(RAY):
         pass
+
+
+def test_a_cluster_at_an_address(model, tmp_path, cli):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    start = [f"{sys.prefix}/bin/ray", "start", "--head", f"--port={port}", "--num-cpus=1", "--include-dashboard=false"]
+    short = tempfile.mkdtemp(dir="/tmp")  # sockets lie in it, whose names must be short
+    head = subprocess.Popen(
+        [*start, "--block", f"--temp-dir={short}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True, env={**os.environ, "RAY_worker_niceness": "0"},
+    )  # fmt: skip
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.2)
+        time.sleep(3)
+        place = tmp_path / "x"
+        few = ("--langs", "en,fr", "--rows", "60")
+        done = cli("extract", model, *few, "--out", place, "--engine", "ray", "--address", f"127.0.0.1:{port}")
+        assert done.returncode == 0, done.stderr
+        extract(model, CORPUS[:60], out=tmp_path / "here")
+        assert content(place) == content(tmp_path / "here")
+    finally:
+        os.killpg(head.pid, signal.SIGTERM)
+        head.wait(60)
+        shutil.rmtree(short, ignore_errors=True)
 
 
 def test_a_cluster_that_does_not_answer_is_told(model, tmp_path, cli):

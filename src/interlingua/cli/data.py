@@ -119,11 +119,11 @@ def _listing(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 def human(size: int) -> str:
     """A number of bytes as people say it."""
     value = float(size)
-    for unit in ("B", "kB", "MB"):
+    for unit in ("B", "kB", "MB", "GB"):
         if value < 1000:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1000
-    return f"{value:.1f} GB"
+    return f"{value:,.1f} TB"
 
 
 @app.command("show")

@@ -73,10 +73,17 @@ def extract(
     moments: Annotated[
         bool, typer.Option("--moments", help="Compare languages and keep no vectors: --out is a folder.")
     ] = False,
+    layers: Annotated[str, typer.Option(help="With --moments: only these layers, 0,4,8.")] = "",
     engine: EngineName = "local",
     address: Address = "",
     workers: Workers = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and compute nothing.")] = False,
+    as_if: Annotated[
+        str, typer.Option(help="With --dry-run: as if it were so much, languages x sentences: 200x1000000.")
+    ] = "",
+    tflops: Annotated[
+        float, typer.Option(help="With --dry-run: what a worker computes, TFLOP a second.", min=0.0)
+    ] = 0.0,
     as_json: Json = False,
 ) -> None:
     """Extract every layer of a model for a corpus; run it again after an interruption and it goes on.
@@ -103,9 +110,20 @@ def extract(
     }
     _check(how)
     where = Engine(engine, address, workers)
+    only = tuple(int(part) for part in layers.split(",") if part.strip().isdigit())
+    if layers and (not moments or len(only) < len(layers.split(","))):
+        raise InputError(f"--layers {layers!r} is for --moments, which compares some of them: 0,4,8")
     records = _records(corpus, tags(langs), split, rows, level)
     if dry_run:
-        facts = plan(blueprints(model, stack, revision, trust_remote_code), records, how, device, as_json=as_json)
+        drawn = blueprints(model, stack, revision, trust_remote_code)
+        facts = plan(drawn, records, how, device, as_json=as_json)
+        if as_if:
+            facts["as_if"] = scaled(facts["total"], as_if, drawn, level, len(only))
+        if tflops:
+            price = facts.get("as_if") or facts["total"]
+            price["seconds"] = price["flops"] / (tflops * 1e12 * max(1, workers))
+        if not as_json:
+            _tell_scale(facts, tflops, max(1, workers))
         if as_json:
             typer.echo(json.dumps(facts, indent=2))
         return
@@ -122,7 +140,8 @@ def extract(
         "trust_pickle": trust_pickle,
     }
     if moments:
-        _stream(models_of(model, random_except, loading), records, how, out or Path(), where, as_json=as_json)
+        loaded = models_of(model, random_except, loading)
+        _stream(loaded, records, {**how, "layers": only}, out or Path(), where, as_json=as_json)
         return
     _run(models_of(model, random_except, loading), records, how, out or Path(), where, as_json=as_json)
 
@@ -234,6 +253,36 @@ def plan(
         )
     typer.echo(f"in all: {told(facts['total'], unit)}")
     return facts
+
+
+def scaled(
+    total: Mapping[str, Any], as_if: str, model: Model | PerLanguage, level: str, layers: int = 0
+) -> dict[str, Any]:
+    """The price of another size: of so many languages and sentences like these.
+
+    Beside it what `--moments` keeps: for every layer and block of rows, float64 matrices of width x width, one a
+    language and one a pair of the first language with another.
+    """
+    from interlingua.analyses.streamed import BLOCKS
+    from interlingua.errors import InputError
+    from interlingua.models import PerLanguage
+
+    languages, _, sentences = as_if.lower().partition("x")
+    if level != "sentence" or not (languages.isdigit() and sentences.isdigit() and int(languages) * int(sentences)):
+        raise InputError(f"--as-if {as_if!r}: say languages x sentences, such as 200x1000000, at level sentence")
+    many = int(languages) * int(sentences)
+    found = {key: round(value * many / total["sentences"]) for key, value in total.items()}
+    shape = (model.default or next(iter(model.models.values())) if isinstance(model, PerLanguage) else model).layers
+    matrices = BLOCKS * (layers or len(shape)) * (2 * int(languages) - 1)
+    return {**found, "languages": int(languages), "moments": matrices * 8 * shape.width**2}
+
+
+def _tell_scale(facts: Mapping[str, Any], tflops: float, workers: int) -> None:
+    if price := facts.get("as_if"):
+        typer.echo(f"as if {price['languages']:,} languages: {told(price)}; with --moments {human(price['moments'])}")
+    if tflops:
+        hours = (facts.get("as_if") or facts["total"])["seconds"] / 3600
+        typer.echo(f"at {tflops:g} TFLOP/s on {workers:,} worker{'s' * (workers != 1)}: {hours:,.1f} hours")
 
 
 def told(total: Mapping[str, Any], unit: str = "sentences") -> str:
