@@ -177,7 +177,7 @@ def without_blanks(model: Model, tokens: Tokens, members: Members) -> Members:
     names = model.tokenizer.convert_ids_to_tokens(unique.tolist())
     blank = np.array([not name.strip(model.space_marks + " \t\n") for name in names], bool)[inverse]
     key = np.stack([members.sentence, members.word])
-    _, word = np.unique(key, axis=1, return_inverse=True)
+    word = np.unique(key, axis=1, return_inverse=True)[1].ravel()  # NumPy 2.0.0 gives it two axes
     solid = np.bincount(word, weights=~blank, minlength=1)[word] > 0
     keep = ~(blank & solid)
     return Members(members.sentence[keep], members.word[keep], members.position[keep])
