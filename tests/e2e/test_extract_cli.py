@@ -150,3 +150,21 @@ def test_ctrl_c_keeps_what_is_done(folder, tmp_path):
     done = warm.Verb(tmp_path, *command, "--json").end()
     assert done.returncode == 0, done.stderr
     assert log.read_text().startswith(before)
+
+
+def test_the_cost_of_another_size(here):
+    arguments = ("extract", "--langs", "en,fr", "--rows", "100", "--dry-run")
+    found = json.loads(here(*arguments, "--as-if", "20x1000", "--tflops", "2", "--workers", "4", "--json").stdout)
+    price, total = found["as_if"], found["total"]
+    assert total["sentences"] == 200
+    assert price["sentences"] == 20_000
+    assert price["bytes"] == 100 * total["bytes"]
+    assert price["flops"] == 100 * total["flops"]
+    assert price["seconds"] == pytest.approx(price["flops"] / 8e12)
+    # 20 blocks, 9 layers, 20 languages and 19 pairs, float64
+    assert price["moments"] == 20 * 9 * 39 * 8 * 256**2
+    some = here(*arguments, "--moments", "--layers", "0,8", "--as-if", "20x1000", "--json").stdout
+    assert json.loads(some)["as_if"]["moments"] == 20 * 2 * 39 * 8 * 256**2
+    assert "as if 20 languages: 20,000 sentences" in here(*arguments, "--as-if", "20x1000").stdout
+    assert "say languages x sentences" in here(*arguments, "--as-if", "many").stderr
+    assert "is for --moments" in here(*arguments, "--layers", "0,8").stderr
