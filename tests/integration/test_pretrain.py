@@ -15,6 +15,7 @@ import pytest
 import tiny
 import torch
 import transformers
+from accelerate import PartialState
 
 import interlingua as il
 from interlingua.errors import InterlinguaError
@@ -52,8 +53,9 @@ def weights(folder):
     return network.state_dict()
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(texts, tmp_path):
-    config = settings(texts, dropout=0.1)
+@pytest.mark.parametrize("how", [{}, {"optimizer": "muon", "positions": "waves"}], ids=["adamw", "muon"])
+def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(texts, tmp_path, how):
+    config = settings(texts, dropout=0.1, **how)
     whole = pretrain(config, tmp_path / "whole", device="cpu")
     for stop in (5, 8):
         pretrain(config, tmp_path / "parts", device="cpu", stop_at=stop)
@@ -67,7 +69,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(texts, tmp_path):
     # a run that is done costs nothing, and another run's folder is refused
     assert pretrain(config, tmp_path / "whole", device="cpu").updates == 12
     with pytest.raises(InterlinguaError, match="holds another run \\(rate was 0.002 and is 0.1\\)"):
-        pretrain(settings(texts, dropout=0.1, rate=0.1), tmp_path / "whole", device="cpu")
+        pretrain(settings(texts, dropout=0.1, rate=0.1, **how), tmp_path / "whole", device="cpu")
 
 
 def test_an_interruption_between_updates_loses_nothing(texts, tmp_path):
@@ -371,6 +373,14 @@ def test_gaps_that_their_neighbours_tell_are_filled(tmp_path):
         assert score.loss < 0.3 < math.log(16), score
 
 
+def test_a_run_is_where_it_was_asked_to_be_whatever_ran_before(texts, tmp_path):
+    """Accelerate keeps one state a process: a model must not train on the CPU since its text was prepared there."""
+    pretrain(settings(texts), tmp_path / "run", device="cpu", prepare_only=True)
+    PartialState().device = torch.device("meta")  # as if a run elsewhere had come first
+    assert pretrain(settings(texts), tmp_path / "run", device="cpu").updates == 12
+    assert PartialState().device == CPU
+
+
 def test_the_next_word_is_learnt_to_near_its_entropy(tmp_path):
     """ay always follows ax, and one of 16 such pairs comes next: of 25 tokens a line, 12 are ln 16 and 12 are nothing."""
 
@@ -382,11 +392,12 @@ def test_the_next_word_is_learnt_to_near_its_entropy(tmp_path):
         assert floor - 0.05 < score.loss < floor + 0.3, score
 
 
-def test_everything_separate_equals_two_models_step_by_step(texts):
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_everything_separate_equals_two_models_step_by_step(texts, optimizer):
     """With nothing shared and a batch of one language, the other language's weights do not move at all."""
     shape = {"vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "norm": "pre"}
     own = {"languages": list(LANGS), "separate_embeddings": True, "separate_layers": 2}
-    config = settings(texts, schedule="constant", warmup=0, rate=1e-2, clip=0.5).resolved()
+    config = settings(texts, schedule="constant", warmup=0, rate=1e-2, clip=0.5, optimizer=optimizer).resolved()
     torch.manual_seed(0)
     both = architecture.LabForMaskedLM(architecture.LabEncoderConfig(**shape, **own)).train()
     alone = {lang: architecture.LabForMaskedLM(architecture.LabEncoderConfig(**shape)).train() for lang in LANGS}

@@ -101,11 +101,19 @@ def test_it_streams():
     assert len(list(islice(code_switch(endless(), CAT), 10))) == 10
 
 
-def test_text_without_spaces_must_be_segmented():
+def test_where_there_are_no_spaces_the_longest_entries_are_the_words():
+    dictionary = words(("猫", "cat"), ("熊猫", "panda"), ("有", "has"), source="zh", target="en")
+    assert switched("我有猫。", dictionary) == "我 has cat。"
+    assert switched("我 有 猫 。", dictionary) == "我 has cat 。"
+    assert switched("大熊猫和API猫abc", dictionary) == "大 panda 和API cat abc"
+    assert switched("没人", dictionary) == "没人"
+
+
+def test_the_limit_counts_characters_between_entries_as_words():
     dictionary = words(("猫", "cat"), source="zh", target="en")
-    with pytest.raises(InputError, match=r"zh-Hans is written without spaces.*segmented=True"):
-        code_switch(["我有猫。"], dictionary)
-    assert switched("我 有 猫 。", dictionary, segmented=True) == "我 有 cat 。"
+    text = ["大黑猫和人在家里"] * 500
+    found = "".join(code_switch(text, dictionary, replace=1, limit=0.1)).count("cat")
+    assert abs(found - 400) <= 1  # a tenth of 4,000
 
 
 @pytest.mark.parametrize(

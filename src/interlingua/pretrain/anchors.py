@@ -18,7 +18,9 @@ from interlingua.errors import InputError
 from interlingua.types import Dictionary
 
 # Scripts that put no space between words: what stands between two spaces is no word there.
-UNSPACED = frozenset({"Hans", "Hant", "Hani", "Jpan", "Hrkt", "Thai", "Laoo", "Khmr", "Mymr", "Tibt"})
+_DENSE = regex.compile(r"([\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]+)")
+# Characters of the longest word that is looked for where there are no spaces.
+_LONGEST = 8
 
 _PART = regex.compile(r"[\p{L}\p{M}\p{N}\u200c\u200d]+")
 _WORD = regex.compile(rf"{_PART.pattern}(?:['’-]{_PART.pattern})*")
@@ -34,7 +36,6 @@ def code_switch(
     replace: float = 0.3,
     limit: float = 0.15,
     seed: int = 0,
-    segmented: bool = False,
 ) -> Iterator[str]:
     """The sentences one by one, with words replaced by translations; those without an entry come as they were.
 
@@ -42,16 +43,12 @@ def code_switch(
     where an entry lacks some. `limit` caps the share of replaced words among all words so far, at every word. Words are
     looked up in lower case, and a capitalised word gives a capitalised translation. `don't` is one word where
     it has an entry and two where it has none, so that `l'eau` finds `eau`; entries of several words are not looked for.
-    Text of a script without spaces must come with spaces between its words, and `segmented` says that it does.
+    Where a script puts no spaces, words are the longest entries from left to right, and single characters between them;
+    a translation gets spaces around it there, so that it is the word it is in its own language.
     """
     for name, share in (("replace", replace), ("limit", limit)):
         if not 0 <= share <= 1:
             raise InputError(f"{name} is {share}: a share from 0 to 1 is needed")
-    if dictionary.source.script in UNSPACED and not segmented:
-        raise InputError(
-            f"{dictionary.source} is written without spaces, so its words cannot be found: "
-            "put a space between words and say segmented=True"
-        )
     entries = _entries(dictionary)
     if not entries:
         raise InputError(f"{dictionary.name} has no entries: there is nothing to switch to")
@@ -76,7 +73,10 @@ def _switched(
             replaced += 1
             translations, sums = entry
             drawn = bisect_right(sums, place * sums[-1], hi=len(sums) - 1)
-            pieces += [sentence[done:start], _cased(translations[drawn], sentence[start:end])]
+            before, after = (
+                " " * bool(_PART.match(each)) for each in (sentence[done:start][-1:], sentence[end : end + 1])
+            )
+            pieces += [sentence[done:start], before, _cased(translations[drawn], sentence[start:end]), after]
             done = end
         yield "".join((*pieces, sentence[done:])) if pieces else sentence
 
@@ -87,7 +87,21 @@ def _words(sentence: str, entries: dict[str, _Entry]) -> Iterator[tuple[int, int
         if _key(word.group()) in entries:
             yield word.span()
         else:
-            yield from (part.span() for part in _PART.finditer(sentence, word.start(), word.end()))
+            for part in _PART.finditer(sentence, word.start(), word.end()):
+                yield from _longest(sentence, part.span(), entries) if _DENSE.search(part.group()) else [part.span()]
+
+
+def _longest(sentence: str, span: tuple[int, int], entries: dict[str, _Entry]) -> Iterator[tuple[int, int]]:
+    """Words of a run without spaces: the longest with an entry at each place, or one character."""
+    at = span[0]
+    for run in filter(None, _DENSE.split(sentence[slice(*span)])):
+        end = at + len(run)
+        while at < end:
+            longest = range(min(_LONGEST, end - at), 0, -1)
+            fits = (n for n in longest if _key(sentence[at : at + n]) in entries)
+            size = next(fits, 1) if _DENSE.match(run) else len(run)
+            yield at, at + size
+            at += size
 
 
 def _entries(dictionary: Dictionary) -> dict[str, _Entry]:

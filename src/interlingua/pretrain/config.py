@@ -89,6 +89,8 @@ class Config(_Settings):
     scale_residual: bool = False
     separate_embeddings: bool = False
     separate_layers: int = Field(default=0, ge=0)
+    # what the learnt table of positions begins as: like the others, or the waves of Vaswani et al. 2017
+    positions: Literal["random", "waves"] = "random"
 
     width: int = Field(default=0, ge=0, le=65_536)
     depth: int = Field(default=0, ge=0, le=1_024)
@@ -97,6 +99,7 @@ class Config(_Settings):
     # tokens in one update
     batch: int = Field(default=0, ge=0, le=1_000_000_000)
     dropout: float = Field(default=-1.0, le=1)
+    optimizer: Literal["adamw", "muon"] = "adamw"
     rate: float = Field(default=0.0, ge=0)
     updates: int = Field(default=0, ge=0)
     warmup: int = Field(default=-1)

@@ -106,7 +106,18 @@ def build(config: Config, reading: Reading) -> Any:
         separate_layers=config.separate_layers,
     )
     with seeded(config.seed):
-        return make(shape)
+        network = make(shape)
+    for name, table in network.named_parameters() if config.positions == "waves" else ():
+        if name.endswith("positions.weight"):
+            table.data.copy_(waves(*table.shape))
+    return network
+
+
+def waves(many: int, width: int) -> torch.Tensor:
+    """Sines and cosines of places, as large as a table that is drawn (0.02)."""
+    half = (width + 1) // 2
+    angles = torch.arange(many)[:, None] * 10_000.0 ** (-torch.arange(half) / half)
+    return 0.02 * 2**0.5 * torch.cat([angles.sin(), angles.cos()], dim=1)[:, :width]
 
 
 def _start(config: Config) -> tuple[Any, Reading | None]:
@@ -194,7 +205,13 @@ def _places(device: str) -> Any:
         raise InputError(f"device {device!r} is neither cpu nor cuda; CUDA_VISIBLE_DEVICES chooses one of several")
     if device == "cuda" and not torch.cuda.is_available():
         raise InputError("there is no GPU that torch can use: leave out the device")
-    return PartialState(cpu=device == "cpu" or not torch.cuda.is_available())
+    cpu = device == "cpu" or not torch.cuda.is_available()
+    place = PartialState(cpu=cpu)
+    if place.num_processes == 1 and (place.device.type == "cpu") != cpu:
+        # accelerate keeps one state a process, that of the first run: another may be asked for elsewhere
+        PartialState._reset_state()
+        place = PartialState(cpu=cpu)
+    return place
 
 
 def _refuse(out: Path, config: Config, *, force: bool) -> None:

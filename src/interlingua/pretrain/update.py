@@ -1,4 +1,4 @@
-"""One update of the weights: the loss, its gradients, clipping, and a step of AdamW at the schedule's rate."""
+"""One update of the weights: the loss, its gradients, clipping, and a step of the optimiser at the schedule's rate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from interlingua.errors import InputError
 from interlingua.pretrain.config import Config
+from interlingua.pretrain.muon import Muon
 from interlingua.pretrain.objectives import NONE, Asked
 
 # Updates of each kind before its graph is captured.
@@ -114,8 +116,8 @@ class Updater:
         self.graphs = cuda and compiled and config.cuda_graphs is not False
         self.loss_of = torch.compile(summed_loss, dynamic=False) if compiled else summed_loss
         self.rate = torch.tensor(0.0, device=device) if cuda else None
-        self.optimizer = torch.optim.AdamW(
-            groups(network, config.weight_decay),
+        self.optimizer = {"adamw": torch.optim.AdamW, "muon": Muon}[config.optimizer](
+            groups(network, config.weight_decay, muon=config.optimizer == "muon"),
             lr=config.rate if self.rate is None else self.rate,
             betas=config.betas,
             eps=1e-8,
@@ -175,9 +177,18 @@ class Updater:
         graph.replay()
 
 
-def groups(network: Any, decay: float) -> Sequence[dict[str, Any]]:
-    """Parameters with weight decay (matrices) and without (biases, norms, scales)."""
-    matrices = [p for p in network.parameters() if p.requires_grad and p.dim() > 1]
-    others = [p for p in network.parameters() if p.requires_grad and p.dim() <= 1]
-    found = [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
-    return [group for group in found if group["params"]]
+# Matrices of a block that are several on top of each other.
+_STACKED = {"query_key_value": 3, "key_value": 2}
+
+
+def groups(network: Any, decay: float, *, muon: bool = False) -> Sequence[dict[str, Any]]:
+    """Parameters with weight decay (matrices) and without (biases, norms, scales); with `parts`, those for Muon."""
+    kinds: dict[tuple[float, int], list[Tensor]] = {}
+    for name, p in network.named_parameters():
+        if p.requires_grad:
+            matrix = p.dim() > 1
+            parts = _STACKED.get(name.split(".")[-2], 1) if muon and matrix and ".layers." in name else 0
+            kinds.setdefault((decay if matrix else 0.0, parts), []).append(p)
+    if muon and not any(parts for _, parts in kinds):
+        raise InputError("optimizer: muon is for networks of ours: leave it out where init names another")
+    return [{"params": ps, "weight_decay": rate, "parts": parts} for (rate, parts), ps in kinds.items()]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from filelock import FileLock
 from pydantic import Field
@@ -73,7 +73,7 @@ class ConceptStudy(Settings):
     writer: str = ""
     model: Size
     updates: int = Field(ge=0)
-    rate: float = Field(ge=0)
+    recipe: dict[str, Any] = Field(default_factory=dict)
     text: str
     held_out: int = 400
     parallel: str
@@ -141,7 +141,7 @@ def _config(cell: Cell, how: ConceptStudy, shared: Path) -> Config:
         held_out=how.held_out,
         without=untouched(shared, (_corpus(how, lang) for lang in how.langs)) if how.sentiment else "",
         updates=how.updates or None,
-        rate=how.rate or None,
+        **how.recipe,
     )
 
 

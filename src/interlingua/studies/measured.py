@@ -17,7 +17,7 @@ from interlingua.extract.words import sentences
 from interlingua.models import Model, PerLanguage, load_model
 from interlingua.pretrain.config import Config
 from interlingua.pretrain.log import Line
-from interlingua.pretrain.prepare import prepared_key
+from interlingua.pretrain.prepare import prepared_key, source_lines
 from interlingua.pretrain.train import pretrain
 from interlingua.report.tables import whole
 from interlingua.report.transfer_tables import WHOLE, TransferTables
@@ -45,6 +45,17 @@ def prepared(config: Config, shared: Path, say: Say) -> Path:
         if not (place / "data" / "facts.json").exists():
             pretrain(config, place, device="cpu", prepare_only=True, say=say)
     return place
+
+
+def cut(sources: Sequence[str], lang: str, characters: int, place: Path) -> str:
+    """A file of so many characters of a language's text: lines from all over it."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{place}.lock"):
+        if not place.exists():
+            lines = [line for source in sources for line in source_lines(source, lang)]
+            many = min(len(lines), round(len(lines) * characters / max(1, sum(map(len, lines)))))
+            whole(place, "".join(f"{lines[i * len(lines) // many]}\n" for i in range(many)).encode())
+    return str(place)
 
 
 def untouched(shared: Path, judged_by: Iterable[Any]) -> str:

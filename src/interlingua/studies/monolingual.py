@@ -31,7 +31,7 @@ from interlingua.report.grafted import MAPPED, SHARED
 from interlingua.report.mapped import MapTables, full
 from interlingua.studies.claims import Part
 from interlingua.studies.estimates import Estimate, chosen, curve, each, fisher, mean
-from interlingua.studies.measured import config_of, looked_into, prepared, sentences_of, trained, untouched
+from interlingua.studies.measured import config_of, cut, looked_into, prepared, sentences_of, trained, untouched
 from interlingua.studies.records import Records, entities, shortened, trees
 from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
@@ -51,13 +51,18 @@ ASKED, CHOOSING = 1_000, 500
 
 
 class Monolingual(Settings):
-    """What is trained, mapped and compared. `rows`, `epochs` and `layers` are of taggers that run through a map."""
+    """What is trained, mapped and compared. `rows`, `epochs` and `layers` are of taggers that run through a map.
+
+    `recipe`: further settings of pretraining. `characters`: as much of a language's text is read.
+    """
 
     axes: ClassVar[tuple[str, ...]] = ("seeds", "langs")
     langs: tuple[str, ...]
     model: Size
     updates: dict[str, int]
+    recipe: dict[str, Any] = Field(default_factory=dict)
     text: str
+    characters: int = Field(default=0, ge=0)
     held_out: int = 400
     lines: int = Field(ge=1)
     dictionary: str
@@ -101,11 +106,17 @@ def _config(cell: Cell, how: Monolingual, shared: Path) -> Config:
         preset=preset,
         size=how.model,
         seed=cell.settings["seed"],
-        text={each: [how.text] for each in langs},
+        text={each: [_text(how, each, shared)] for each in langs},
         held_out=how.held_out,
         without=untouched(shared, _judged_by(how)) if how.treebanks else "",
         updates=how.updates.get(lang),
+        **how.recipe,
     )
+
+
+def _text(how: Monolingual, lang: str, shared: Path) -> str:
+    name = lang.partition("@")[0]
+    return cut([how.text], name, how.characters, shared / f"{name}.all.txt") if how.characters else how.text
 
 
 def _judged_by(how: Monolingual) -> Iterator[Any]:
@@ -154,7 +165,7 @@ def _pair(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> 
         yield from looked_into(model, corpus, state, (CKA, "debiased_cka"), blocks=how.blocks)
     plan = Plan(ways=("identity", "rotation"), sizes=(), extraction={"truncate": True}, seed=cell.settings["seed"])
     say("mapping words")
-    texts = [text(how.text, each)[: how.lines] for each in ("en", lang)] if how.sentences else corpus
+    texts = [text(_text(how, each, shared), each)[: how.lines] for each in ("en", lang)] if how.sentences else corpus
     if how.sentences:
         learnt, asked_for = (dictionary(f"{how.dictionary}:{split}", "en", lang) for split in ("train", "test"))
     else:  # one small dictionary is all there is

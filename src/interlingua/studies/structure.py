@@ -13,20 +13,18 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from filelock import FileLock
 from pydantic import Field
 
 from interlingua.analyses.transfer import Attempt, transfer
 from interlingua.corpora.loading import parallel
 from interlingua.pretrain.config import Config
-from interlingua.pretrain.prepare import source_lines
-from interlingua.report.tables import whole
 from interlingua.studies.claims import Part
 from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each, mean
 from interlingua.studies.measured import (
     BEFORE,
     RANDOM,
     config_of,
+    cut,
     looked_into,
     prepared,
     scored,
@@ -46,6 +44,11 @@ SAME = "same-domain"
 OTHER = "wiki-cc"
 # Less and less is shared, in two ways.
 SERIES = (("sep-emb", "sep-emb+L1-3", "sep-emb+L1-6"), ("sep-L1-3", "sep-L1-6"))
+# Settings that are drawn together: what both languages read, and what they share.
+PANELS = {
+    "text": ("default", "default-anchors", "no-anchors", "extra-anchors", OTHER, SAME),
+    "sharing": ("default", *SERIES[0], *SERIES[1]),
+}
 # What is scored, and where English must be for a task to count as learnt (a third is chance for inference).
 SCORES = {"nli accuracy": 0.4, "ner f1": 0.5, "parsing las": 0.6}
 # Sentences with entities that are asked about, and that choose the epoch.
@@ -53,17 +56,23 @@ ASKED, CHOOSING = 4_000, 2_000
 
 
 class Structure(Settings):
-    """What is trained and on what it is judged. `domains`: for each language, its text of one domain and of another."""
+    """What is trained and on what it is judged.
+
+    `recipe`: further settings of pretraining. `domains`: for each language, its text of one domain and of another.
+    `characters` and `domain_characters`: as much of a language's text is read, of all of it and of one domain.
+    """
 
     axes: ClassVar[tuple[str, ...]] = ("seeds", "presets", "langs")
     presets: tuple[str, ...]
     langs: tuple[str, ...]
     model: Size
     updates: dict[str, int]
+    recipe: dict[str, Any] = Field(default_factory=dict)
     text: str
     held_out: int = 400
     domains: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = Field(default_factory=dict)
     characters: int = Field(default=0, ge=0)
+    domain_characters: int = Field(default=0, ge=0)
     dictionary: str
     parallel: str
     entities: str
@@ -89,11 +98,11 @@ def _config(cell: Cell, how: Structure, shared: Path) -> Config:
     preset, lang = cell.settings["preset"], cell.settings["language"]
     if preset in (SAME, OTHER):
         text = {
-            "en": [_cut(how, "en", 0, shared)],
-            lang: [_cut(how, lang, int(preset == OTHER), shared)],
+            "en": [_text(how, "en", 0, shared)],
+            lang: [_text(how, lang, int(preset == OTHER), shared)],
         }
     else:
-        text = {each: [how.text] for each in ("en", lang)}
+        text = {each: [_text(how, each, None, shared)] for each in ("en", lang)}
     return config_of(
         preset="default" if preset in (SAME, OTHER) else preset,
         size=how.model,
@@ -103,28 +112,18 @@ def _config(cell: Cell, how: Structure, shared: Path) -> Config:
         anchors={"dictionaries": {f"en-{lang}": how.dictionary}} if preset == "extra-anchors" else None,
         without=untouched(shared, _judged_by(how)) if how.treebanks else "",
         updates=how.updates.get(lang),
+        **how.recipe,
     )
 
 
-def _cut(how: Structure, lang: str, domain: int, shared: Path) -> str:
-    """So many characters of a domain, a line of every source in turn: a file."""
-    place = shared / f"{lang}.{domain}.txt"
-    shared.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{place}.lock"):
-        if place.exists():
-            return str(place)
-        taken, room = [], how.characters
-        sources = [iter(source_lines(source, lang)) for source in how.domains[lang][domain]]
-        while sources and room > 0:
-            for source in list(sources):
-                line = next(source, None)
-                if line is None:
-                    sources.remove(source)
-                elif room > 0:
-                    taken.append(line)
-                    room -= len(line)
-        whole(place, "".join(f"{line}\n" for line in taken).encode())
-    return str(place)
+def _text(how: Structure, lang: str, domain: int | None, shared: Path) -> str:
+    """A language's text, or that of a domain."""
+    room = how.characters if domain is None else how.domain_characters
+    if not room:
+        return how.text
+    if domain is None:
+        return cut([how.text], lang, room, shared / f"{lang}.all.txt")
+    return cut(how.domains[lang][domain], lang, room, shared / f"{lang}.{domain}.txt")
 
 
 def prepare(left: Sequence[Cell], how: Structure, shared: Path, say: Say) -> None:
@@ -269,18 +268,19 @@ def figures(table: pd.DataFrame) -> dict[str, Any]:
     from interlingua.studies.drawn import beside_published, by_layer
 
     made = {}
+    other = table[table["target"] != "en"]
+    other = other.assign(target=other["language"])  # zh as it is asked for, and not zh-Hans as it is read
     for measure in SCORES:
         name = measure.split()[0]
-        mine = chosen(table, measure=measure)
         made[f"table-1-{name}"] = beside_published(
-            mine[mine["target"] != "en"], "preset", f"structure {name}", f"Table 1: {measure}",
+            chosen(other, measure=measure), "preset", f"structure {name}", f"Table 1: {measure}",
             chance=1 / 3 if name == "nli" else None, langs=_langs(table),
         )  # fmt: skip
-    before, random = (chosen(table, state=state, pooling="mean") for state in (BEFORE, RANDOM))
-    for measure in ("matching", "linear_cka"):
-        made[f"layers-{measure}"] = by_layer(
-            chosen(before, measure=measure), "preset", f"{measure} by layer", "Not in the paper.",
-            random=chosen(random, measure=measure, preset="default"),
+    before, random = (chosen(other, state=state, pooling="mean") for state in (BEFORE, RANDOM))
+    for measure, (what, presets) in product(("matching", "linear_cka"), PANELS.items()):
+        made[f"layers-{measure}-{what}"] = by_layer(
+            chosen(before[before["preset"].isin(presets)], measure=measure), "preset", f"{measure} by layer: {what}",
+            "Not in the paper.", random=chosen(random, measure=measure, preset="default"),
         )  # fmt: skip
     return made
 

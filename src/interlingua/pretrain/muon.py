@@ -1,0 +1,69 @@
+"""Muon (Jordan et al. 2024): matrices change by steps whose singular values are all about one.
+
+    M_t = β M_{t-1} + (1 - β) G_t,    W ← W (1 - ηλ) - η 0.2 √max(n, m) NS(G_t + β (M_t - G_t))
+
+NS is five steps of a Newton-Schulz iteration towards U Vᵀ of the singular value decomposition; the factor gives steps
+as large as AdamW's (Liu et al. 2025), so that its rates can be kept. Tables, biases, norms and heads are AdamW's.
+Matrices of one shape are multiplied together: a network of eight layers makes thirty products a step.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import torch
+from torch import Tensor
+
+MOMENTUM = 0.95
+# of the polynomial a X + b (X Xᵀ) X + c (X Xᵀ)² X
+_A, _B, _C = 3.4445, -4.7750, 2.0315
+_STEPS = 5
+
+
+def orthogonal(x_knm: Tensor) -> Tensor:
+    """About U Vᵀ of each matrix: singular values between 0.7 and 1.2. In bfloat16 on a GPU."""
+    tall = x_knm.shape[1] > x_knm.shape[2]
+    x = x_knm.mT if tall else x_knm
+    x = x.bfloat16() if x.is_cuda else x
+    x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    for _ in range(_STEPS):
+        gram = x @ x.mT
+        x = _A * x + (_B * gram + _C * gram @ gram) @ x
+    found: Tensor = (x.mT if tall else x).to(x_knm.dtype)
+    return found
+
+
+class Muon(torch.optim.AdamW):
+    """AdamW, but for groups with `parts`: their matrices are so many (queries, keys, values) on top of each other."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """One update of everything that has a gradient."""
+        every = self.param_groups
+        for group in every:
+            if group.get("parts"):
+                self._turn(group)
+        self.param_groups = [group for group in every if not group.get("parts")]
+        try:
+            return super().step(closure)
+        finally:
+            self.param_groups = every
+
+    def _turn(self, group: dict[str, Any]) -> None:
+        live = [p for p in group["params"] if p.grad is not None]
+        for p in live:
+            if not self.state[p]:  # AdamW asks all for a step when it is loaded
+                self.state[p] |= {"momentum": torch.zeros_like(p), "step": torch.zeros((), device=p.device)}
+        gradients, held = [p.grad for p in live], [self.state[p]["momentum"] for p in live]
+        torch._foreach_lerp_(held, gradients, 1 - MOMENTUM)
+        by_shape: dict[tuple[int, ...], list[tuple[Tensor, Tensor]]] = defaultdict(list)
+        for p, step in zip(live, torch._foreach_lerp(gradients, held, MOMENTUM), strict=True):
+            for part, of in zip(p.chunk(group["parts"]), step.chunk(group["parts"]), strict=True):
+                by_shape[tuple(part.shape)].append((part, of))
+        rate = group["lr"]
+        for shape, pairs in by_shape.items():
+            steps = orthogonal(torch.stack([step for _, step in pairs])) * (0.2 * max(shape) ** 0.5)
+            weights = [weight for weight, _ in pairs]
+            torch._foreach_mul_(weights, 1 - rate * group["weight_decay"])
+            torch._foreach_sub_(weights, list((steps * rate).unbind()))
