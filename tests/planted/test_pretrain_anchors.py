@@ -102,17 +102,20 @@ def test_it_streams():
 
 
 def test_where_there_are_no_spaces_the_longest_entries_are_the_words():
-    dictionary = words(("猫", "cat"), ("熊猫", "panda"), ("有", "has"), source="zh", target="en")
-    assert switched("我有猫。", dictionary) == "我 has cat。"
-    assert switched("我 有 猫 。", dictionary) == "我 has cat 。"
-    assert switched("大熊猫和API猫abc", dictionary) == "大 panda 和API cat abc"
+    dictionary = words(
+        ("猫", "cat"), ("熊猫", "panda"), ("大熊猫", "giant"), ("看见", "sees"), source="zh", target="en"
+    )
+    assert switched("我看见大熊猫。", dictionary) == "我 sees giant。"
+    assert switched("我 看见 猫 。", dictionary) == "我 sees cat 。"
+    assert switched("小熊猫和API看见abc", dictionary) == "小 panda 和API sees abc"
+    assert switched("黑猫API猫", dictionary) == "黑猫API cat"  # a part of a word, and a word
     assert switched("没人", dictionary) == "没人"
 
 
 def test_the_limit_counts_characters_between_entries_as_words():
-    dictionary = words(("猫", "cat"), source="zh", target="en")
-    text = ["大黑猫和人在家里"] * 500
-    found = "".join(code_switch(text, dictionary, replace=1, limit=0.1)).count("cat")
+    dictionary = words(("熊猫", "panda"), source="zh", target="en")
+    text = ["大黑熊猫和人在家里"] * 500
+    found = "".join(code_switch(text, dictionary, replace=1, limit=0.1)).count("panda")
     assert abs(found - 400) <= 1  # a tenth of 4,000
 
 

@@ -13,7 +13,7 @@ from interlingua.pretrain.update import groups
 SHAPE = {"vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
 
 
-@pytest.mark.parametrize("shape", [(16, 16), (8, 32), (32, 8)])
+@pytest.mark.parametrize("shape", [(16, 16), (8, 32)])
 def test_steps_have_singular_values_of_about_one_and_the_same_directions(shape):
     torch.manual_seed(0)
     x = torch.randn(3, *shape) @ torch.diag(torch.logspace(0, -1, shape[1]))

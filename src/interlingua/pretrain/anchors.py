@@ -43,8 +43,8 @@ def code_switch(
     where an entry lacks some. `limit` caps the share of replaced words among all words so far, at every word. Words are
     looked up in lower case, and a capitalised word gives a capitalised translation. `don't` is one word where
     it has an entry and two where it has none, so that `l'eau` finds `eau`; entries of several words are not looked for.
-    Where a script puts no spaces, words are the longest entries from left to right, and single characters between them;
-    a translation gets spaces around it there, so that it is the word it is in its own language.
+    Where a script puts no spaces, words are the longest entries of two characters or more from left to right, and
+    single characters between them; a translation gets spaces around it there, so that it is the word it is elsewhere.
     """
     for name, share in (("replace", replace), ("limit", limit)):
         if not 0 <= share <= 1:
@@ -61,9 +61,8 @@ def _switched(
     seen = replaced = 0
     for sentence in sentences:
         pieces, done = [], 0
-        for start, end in _words(sentence, entries):
+        for start, end, entry in _words(sentence, entries):
             seen += 1
-            entry = entries.get(_key(sentence[start:end]))
             if entry is None:
                 continue
             # Both are drawn for every word with an entry: the limit then only takes replacements away, and moves none.
@@ -81,27 +80,33 @@ def _switched(
         yield "".join((*pieces, sentence[done:])) if pieces else sentence
 
 
-def _words(sentence: str, entries: dict[str, _Entry]) -> Iterator[tuple[int, int]]:
-    """Where the words are: those joined by an apostrophe or hyphen are one where they have an entry together."""
+def _words(sentence: str, entries: dict[str, _Entry]) -> Iterator[tuple[int, int, _Entry | None]]:
+    """Where the words are, and their entries: those joined by ' or - are one where they have an entry together."""
     for word in _WORD.finditer(sentence):
-        if _key(word.group()) in entries:
-            yield word.span()
-        else:
-            for part in _PART.finditer(sentence, word.start(), word.end()):
-                yield from _longest(sentence, part.span(), entries) if _DENSE.search(part.group()) else [part.span()]
+        if entry := entries.get(_key(word.group())):
+            yield *word.span(), entry
+            continue
+        for part in _PART.finditer(sentence, word.start(), word.end()):
+            at = part.start()
+            for run in filter(None, _DENSE.split(part.group())):
+                if _DENSE.match(run):
+                    yield from _longest(run, at, entries)
+                else:
+                    yield at, at + len(run), entries.get(_key(run))
+                at += len(run)
 
 
-def _longest(sentence: str, span: tuple[int, int], entries: dict[str, _Entry]) -> Iterator[tuple[int, int]]:
-    """Words of a run without spaces: the longest with an entry at each place, or one character."""
-    at = span[0]
-    for run in filter(None, _DENSE.split(sentence[slice(*span)])):
-        end = at + len(run)
-        while at < end:
-            longest = range(min(_LONGEST, end - at), 0, -1)
-            fits = (n for n in longest if _key(sentence[at : at + n]) in entries)
-            size = next(fits, 1) if _DENSE.match(run) else len(run)
-            yield at, at + size
-            at += size
+def _longest(run: str, at: int, entries: dict[str, _Entry]) -> Iterator[tuple[int, int, _Entry | None]]:
+    """Words of a run without spaces: the longest with an entry at each place, or one character.
+
+    A single character is looked up where it stands alone: in a run it may be part of a word that has no entry.
+    """
+    place = 0
+    while place < len(run):
+        sizes = range(min(_LONGEST, len(run) - place), 1 if len(run) > 1 else 0, -1)
+        size = next((n for n in sizes if _key(run[place : place + n]) in entries), 0)
+        yield at + place, at + place + (size or 1), entries[_key(run[place : place + size])] if size else None
+        place += size or 1
 
 
 def _entries(dictionary: Dictionary) -> dict[str, _Entry]:
