@@ -67,7 +67,7 @@ demo: $(VENV)/.demo
 	@$(BIN)/interlingua demo
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --cov --cov-report=term $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term $(PYTEST_ARGS)
 
 check: $(VENV)/.dev
 	@$(BIN)/ruff check .

@@ -51,9 +51,9 @@ def test_mistakes_are_one_line(here, arguments, message):
     assert len(out.stderr.splitlines()) == 1
 
 
-def test_a_study_is_run_judged_and_run_again(cli, tmp_path):
+def test_a_study_is_run_judged_and_run_again(cli, here, tmp_path):
     where = tmp_path / "results" / "scaling"
-    dry = cli("study", "run", "scaling", "--smoke", "--dry-run").stdout.split()
+    dry = here("study", "run", "scaling", "--smoke", "--dry-run").stdout.split()
     assert dry[0] == "mlm.2x64.0"
     out = cli("study", "run", "scaling", "--smoke", "--cells", "mlm.2x32.0", "--out", str(where), "--formats", "svg")
     assert out.returncode == 0, out.stderr
@@ -62,7 +62,7 @@ def test_a_study_is_run_judged_and_run_again(cli, tmp_path):
     assert (where / "figures" / "figure-5.svg").exists()
     facts = json.loads((where / "cells" / "mlm.2x32.0.json").read_text())
     assert facts["signature"].startswith("study:scaling|cell:mlm.2x32.0|size:smoke|settings:")
-    claims = json.loads(cli("study", "claims", "scaling", "--results", str(where.parent), "--json").stdout)
+    claims = json.loads(here("study", "claims", "scaling", "--results", str(where.parent), "--json").stdout)
     assert [row["claim"] for row in claims] == ["D5", "D6", "D10"]
     assert {row["verdict"] for row in claims} == {"not run"}
     assert claims[1]["why"] == "the smallest size is there to see that it runs"
@@ -72,7 +72,7 @@ def test_a_study_is_run_judged_and_run_again(cli, tmp_path):
     assert again.returncode == 0, again.stderr
     assert again.stdout.splitlines()[-1].startswith("100.0% of ")
     # what is done in a folder is not taken for what was found now
-    assert "has mlm.2x32.0 done already" in cli("study", "again", facts["signature"], *more).stderr
+    assert "has mlm.2x32.0 done already" in here("study", "again", facts["signature"], *more).stderr
 
 
 def test_the_page_of_claims_is_what_results_say(here, tmp_path):
