@@ -4,7 +4,7 @@
 
 NS is five steps of a Newton-Schulz iteration towards U Vᵀ of the singular value decomposition; the factor gives steps
 as large as AdamW's (Liu et al. 2025), so that its rates can be kept. Tables, biases, norms and heads are AdamW's.
-Matrices of one shape are multiplied together: a network of eight layers makes thirty products a step.
+Matrices of one shape are multiplied together: products a step do not grow with depth.
 """
 
 from __future__ import annotations
