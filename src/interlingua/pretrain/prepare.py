@@ -304,18 +304,26 @@ def _overlap(folder: Path, langs: Sequence[str], reading: Reading) -> list[dict[
 def _key(config: Config, reading: Reading | None) -> str:
     """What the prepared files depend on."""
     used = {"text", "parallel", "equal", "lines", "without", "tokens", "anchors", "held_out"}
-    facts = config.model_dump(mode="json", include=used)
+    facts = _by_content(config.model_dump(mode="json", include=used))
     # Of the objective, only what the vocabulary and the streams differ in: a causal model reads what a masked one does.
     facts["objective"] = {"sentinels": config.objective == "span", "pairs": bool(config.tlm)}
     # Runs that differ in their seed alone can share what was prepared, where nothing in it was drawn.
     facts["seed"] = config.seed if config.equal or config.anchors.dictionaries else None
     # Two borrowed vocabularies of one size that cut the same words alike are the same.
-    # A file that grew or shrank is another text.
-    named = [*chain.from_iterable([*config.text.values(), *config.parallel.values()]), config.without]
-    own = [s for s in named if Path(s).is_file()]
-    facts["sizes"] = {name: Path(name).stat().st_size for name in own}
     facts["reading"] = None if reading is None else [reading.size, reading.encode(next(iter(config.text)), _PROBE)]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _by_content(facts: Any) -> Any:
+    """Settings with what a file holds in place of its path: text may be moved, but not changed."""
+    if isinstance(facts, dict):
+        return {key: _by_content(value) for key, value in facts.items()}
+    if isinstance(facts, list):
+        return [_by_content(value) for value in facts]
+    if not isinstance(facts, str) or not Path(facts).is_file():
+        return facts
+    with Path(facts).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 _PROBE = ("Interlingua 1990: is there a common language?", "Existe-t-il une langue commune ?", "共同 语言 язык")

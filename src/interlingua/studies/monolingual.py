@@ -95,7 +95,7 @@ def cells(how: Monolingual) -> list[Cell]:
     return found
 
 
-def _config(cell: Cell, how: Monolingual, shared: Path) -> Config:
+def _config(cell: Cell, how: Monolingual, shared: Path, without: str) -> Config:
     kind, lang = cell.settings["kind"], cell.settings["language"]
     preset, langs = {
         MONO: ("monolingual", (lang,)),
@@ -108,7 +108,7 @@ def _config(cell: Cell, how: Monolingual, shared: Path) -> Config:
         seed=cell.settings["seed"],
         text={each: [_text(how, each, shared)] for each in langs},
         held_out=how.held_out,
-        without=untouched(shared, _judged_by(how)) if how.treebanks else "",
+        without=without,
         updates=how.updates.get(lang),
         **how.recipe,
     )
@@ -127,11 +127,16 @@ def _judged_by(how: Monolingual) -> Iterator[Any]:
         yield from _records(how, name, lang)[2]
 
 
+def _without(how: Monolingual, shared: Path) -> str:
+    return untouched(shared, _judged_by(how)) if how.treebanks else ""
+
+
 def prepare(left: Sequence[Cell], how: Monolingual, shared: Path, say: Say) -> None:
     """The text of every language and pair."""
+    without = _without(how, shared)
     for cell in left:
         if not cell.after:
-            prepared(_config(cell, how, shared), shared, say)
+            prepared(_config(cell, how, shared, without), shared, say)
 
 
 def _records(how: Monolingual, name: str, lang: str) -> Records:
@@ -149,7 +154,7 @@ def run(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> It
     elif kind == CEILING:
         yield from _ceiling(cell, how, shared)
     else:
-        model, rows = trained(_config(cell, how, shared), place / "model", shared, say)
+        model, rows = trained(_config(cell, how, shared, _without(how, shared)), place / "model", shared, say)
         shutil.copytree(model, shared / MODELS / cell.name, dirs_exist_ok=True)
         yield from rows
 

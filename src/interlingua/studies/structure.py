@@ -94,7 +94,7 @@ def cells(how: Structure) -> list[Cell]:
     ]
 
 
-def _config(cell: Cell, how: Structure, shared: Path) -> Config:
+def _config(cell: Cell, how: Structure, shared: Path, without: str) -> Config:
     preset, lang = cell.settings["preset"], cell.settings["language"]
     if preset in (SAME, OTHER):
         text = {
@@ -110,7 +110,7 @@ def _config(cell: Cell, how: Structure, shared: Path) -> Config:
         text=text,
         held_out=how.held_out,
         anchors={"dictionaries": {f"en-{lang}": how.dictionary}} if preset == "extra-anchors" else None,
-        without=untouched(shared, _judged_by(how)) if how.treebanks else "",
+        without=without,
         updates=how.updates.get(lang),
         **how.recipe,
     )
@@ -126,10 +126,15 @@ def _text(how: Structure, lang: str, domain: int | None, shared: Path) -> str:
     return cut(how.domains[lang][domain], lang, room, shared / f"{lang}.{domain}.txt")
 
 
+def _without(how: Structure, shared: Path) -> str:
+    return untouched(shared, _judged_by(how)) if how.treebanks else ""
+
+
 def prepare(left: Sequence[Cell], how: Structure, shared: Path, say: Say) -> None:
     """The text of every pair, once for each kind of vocabulary."""
+    without = _without(how, shared)
     for cell in left:
-        prepared(_config(cell, how, shared), shared, say)
+        prepared(_config(cell, how, shared, without), shared, say)
 
 
 def _records(how: Structure, name: str, lang: str) -> Records:
@@ -149,7 +154,7 @@ def _judged_by(how: Structure) -> Iterator[Any]:
 def run(cell: Cell, how: Structure, place: Path, shared: Path, say: Say) -> Iterator[Row]:
     """Train, look, tune on three tasks, judge."""
     lang = cell.settings["language"]
-    model, rows = trained(_config(cell, how, shared), place / "model", shared, say)
+    model, rows = trained(_config(cell, how, shared, _without(how, shared)), place / "model", shared, say)
     yield from rows
     corpus = parallel(how.parallel, "en", lang)
     for state in (BEFORE, RANDOM):
