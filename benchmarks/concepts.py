@@ -60,8 +60,8 @@ class Slices:
         return np.asarray(self.rows[key])
 
 
-def alignment(k, types, each):
-    """CALIGN of random concepts, so many translations a word."""
+def contenders(k, types, each):
+    """CALIGN of random concepts, so many translations a word: ours, the loop over some source concepts, and which."""
     rng = np.random.default_rng(0)
 
     def concepts(lang):
@@ -76,12 +76,12 @@ def alignment(k, types, each):
     )
     how = Rules(match=0.2, types=5, size=0.2)
     calign(source, target, lexicon, how)  # what is computed once and kept
-    took, found = seconds(lambda: calign(source, target, lexicon, how))
     theirs = [set(target.types(j)) for j in range(k)]
+    part = range(0, k, max(1, k // 12))
 
-    def naive(some):
+    def naive():
         pairs = set()
-        for i in some:
+        for i in part:
             mine = source.types(i)
             for j, there in enumerate(theirs):
                 hits = sum(any(t in there for t in lexicon.best(s, how.best)) for s in mine)
@@ -90,8 +90,14 @@ def alignment(k, types, each):
                     pairs.add((i, j))
         return pairs
 
-    part = range(0, k, max(1, k // 12))
-    loop, pairs = seconds(lambda: naive(part))
+    return partial(calign, source, target, lexicon, how), naive, part
+
+
+def alignment(k, types, each):
+    """CALIGN beside the loop that it replaces."""
+    ours, naive, part = contenders(k, types, each)
+    took, found = seconds(ours)
+    loop, pairs = seconds(naive)
     assert pairs == {(i, j) for i, j, _ in found.pairs if i in part}
     whole = loop * k / len(part)
     print(f"CALIGN, {k} x {k} concepts, {types:,} types a side, {each} translations a word: {took:.2f} s;")

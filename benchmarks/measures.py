@@ -27,6 +27,8 @@ from interlingua import measures
 from interlingua.measures.joined import Joined, View
 
 INDEXES = ("anc", "linear_cka", "debiased_cka", "cca_mean", "svcca", "pwcca", "procrustes")
+# What ecco has, and what we call the same.
+ECCO = {"cka": "linear_cka", "cca": "cca_top98", "svcca": "svcca_top20", "pwcca": "pwcca_google"}
 # Contenders that take long are measured on the first layer, and counted for all.
 ONCE = ("one by one", "textbook", "ecco")
 
@@ -102,7 +104,7 @@ def textbook(x, y):
 
 
 def peer():
-    """The four indexes of ecco, or None; only its file of analyses is imported, which asks for nothing but NumPy."""
+    """One of ecco's four indexes by name, or None; only its file of analyses is imported, which asks for NumPy alone."""
     found = importlib.util.find_spec("ecco")
     if found is None:
         return None
@@ -111,11 +113,7 @@ def peer():
     sys.modules["ecco"] = package
     analysis = importlib.import_module("ecco.analysis")
 
-    def ecco(x, y):
-        a, b = x.T.astype(np.float64), y.T.astype(np.float64)
-        return {name: getattr(analysis, name)(a, b) for name in ("cka", "cca", "svcca", "pwcca")}
-
-    return ecco
+    return lambda name, x, y: getattr(analysis, name)(x.T.astype(np.float64), y.T.astype(np.float64))
 
 
 def blocked(a, b, block=1024):
@@ -168,7 +166,7 @@ def main():
     if not cuda:
         contenders["textbook"] = textbook
         if ecco := peer():
-            contenders["ecco"] = ecco
+            contenders["ecco"] = lambda x, y: {name: ecco(name, x, y) for name in ECCO}
     else:
         for work in (bare, ours, one_by_one):  # warm
             work(*place(*pair(rng, 2000, arguments.p)))
@@ -184,8 +182,7 @@ def main():
             peaks[name] = max(peaks[name], peak.gib())
             values.setdefault(name, found)
         if not layer and "ecco" in contenders:
-            names = {"cka": "linear_cka", "cca": "cca_top98", "svcca": "svcca_top20", "pwcca": "pwcca_google"}
-            gap = max(abs(getattr(measures, ours_)(x, y).value - values["ecco"][k]) for k, ours_ in names.items())
+            gap = max(abs(getattr(measures, ours_)(x, y).value - values["ecco"][k]) for k, ours_ in ECCO.items())
     where = "seconds on the card" if cuda else "one thread, CPU seconds"
     print(f"{arguments.layers} layers, {arguments.n} x {arguments.p}, one pair, {where}\n")
     print("| | seconds | of the bare products and decompositions | peak GiB |\n|---|---:|---:|---:|")

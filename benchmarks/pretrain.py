@@ -13,6 +13,7 @@ import json
 import math
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -62,15 +63,15 @@ class Hand(nn.Module):
         return functional.cross_entropy(functional.linear(x, self.words.weight, self.bias).float(), targets)
 
 
-def by_hand(config, vocabulary, updates, device):
-    """Updates a second of the loop by hand."""
+def by_hand(config, vocabulary, device):
+    """The loop by hand, warm: a function that makes so many updates."""
     torch.manual_seed(0)
     network = Hand(vocabulary, config.width, config.depth, config.heads, config.length).to(device)
     for p in network.parameters():
         if p.dim() > 1:
             nn.init.normal_(p, std=0.02)
     cuda = device.type == "cuda"
-    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=cuda)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=True)
     run = torch.compile(network, dynamic=False) if cuda else network
     k = round(0.15 * config.batch)
     rows = config.batch // config.length
@@ -83,21 +84,21 @@ def by_hand(config, vocabulary, updates, device):
         for _ in range(8)
     ]
 
-    def update(i):
-        optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(device.type, torch.bfloat16, enabled=cuda):
-            loss = run(*held[i % len(held)])
-        loss.backward()
-        nn.utils.clip_grad_norm_(network.parameters(), 1.0, foreach=True)
-        optimizer.step()
+    def go(updates):
+        for i in range(updates):
+            optimizer.zero_grad(set_to_none=True)
+            with torch.autocast(device.type, torch.bfloat16, enabled=cuda):
+                loss = run(*held[i % len(held)])
+            loss.backward()
+            nn.utils.clip_grad_norm_(network.parameters(), 1.0, foreach=True)
+            optimizer.step()
 
-    for i in range(WARM if cuda else 3):
-        update(i)
-    return timed(lambda: [update(i) for i in range(updates)], updates, device)
+    go(WARM if cuda else 3)
+    return go
 
 
-def ours(config, vocabulary, updates, device, *, graphs):
-    """Updates a second of the training loop of the package, its own batches included."""
+def ours(config, vocabulary, device, *, graphs):
+    """The training loop of the package, warm, its own batches included: a function that makes so many updates."""
 
     class Place:
         is_main_process, num_processes, process_index = True, 1, 0
@@ -122,20 +123,48 @@ def ours(config, vocabulary, updates, device, *, graphs):
     config = config.model_copy(
         update={"cuda_graphs": graphs, "updates": 10**6, "evaluate_every": 10**9, "checkpoint_every": 10**9}
     )
-    with tempfile.TemporaryDirectory() as folder:
-        training = Training(config, Path(folder), Prepared(Reading(), streams, ()), build(config, Reading()), Place())
-        warm = WARM if device.type == "cuda" else 3
-        batches = training._batches(0, warm + updates)
+    folder = tempfile.TemporaryDirectory()
+    training = Training(config, Path(folder.name), Prepared(Reading(), streams, ()), build(config, Reading()), Place())
+    batches = training._batches(0, 10**6)
 
-        def go(n):
-            for _ in range(n):
-                number, batch = next(batches)
-                training.update(batch, number)
+    def go(updates, _kept=folder):
+        for _ in range(updates):
+            number, batch = next(batches)
+            training.update(batch, number)
 
-        go(warm)
-        speed = timed(lambda: go(updates), updates, device)
-        batches.close()
-        return speed
+    go(WARM if device.type == "cuda" else 3)
+    return go
+
+
+def trainer(config, vocabulary):
+    """The Trainer of transformers on the same shape, on the CPU: a function that makes so many updates."""
+    import transformers as hf
+
+    hf.logging.set_verbosity_error()
+    shape = hf.RobertaConfig(
+        vocab_size=vocabulary, hidden_size=config.width, num_hidden_layers=config.depth,
+        num_attention_heads=config.heads, intermediate_size=4 * config.width, type_vocab_size=1,
+        max_position_embeddings=config.length + 2, hidden_dropout_prob=config.dropout,
+        attention_probs_dropout_prob=config.dropout,
+    )  # fmt: skip
+    network = hf.RobertaForMaskedLM(shape)
+    rows = [torch.randint(5, vocabulary, (config.length,)) for _ in range(2_000)]
+
+    def batch(some):
+        ids = torch.stack(some)
+        asked = torch.rand(ids.shape) < 0.15
+        return {"input_ids": ids.masked_fill(asked, 4), "labels": ids.masked_fill(~asked, -100)}
+
+    def go(updates):
+        with tempfile.TemporaryDirectory() as folder:
+            how = hf.TrainingArguments(
+                folder, max_steps=updates, per_device_train_batch_size=config.batch // config.length, use_cpu=True,
+                report_to=[], save_strategy="no", disable_tqdm=True, optim="adamw_torch_fused",
+            )  # fmt: skip
+            hf.Trainer(network, how, data_collator=batch, train_dataset=rows).train()
+
+    go(3)
+    return go
 
 
 def feeding(config, vocabulary, updates):
@@ -175,9 +204,14 @@ def main():
         config = Config(size=arguments.size, batch=batch, text={"en": ["none"], "fr": ["none"]}).resolved()
         found = {"hand": [], "ours, no graphs": [], "ours": []}
         for _ in range(arguments.repeat):
-            found["hand"].append(by_hand(config, arguments.vocabulary, arguments.updates, device))
-            for name, graphs in (("ours, no graphs", False), ("ours", True)):
-                found[name].append(ours(config, arguments.vocabulary, arguments.updates, device, graphs=graphs))
+            contenders = {
+                "hand": partial(by_hand, config, arguments.vocabulary, device),
+                "ours, no graphs": partial(ours, config, arguments.vocabulary, device, graphs=False),
+                "ours": partial(ours, config, arguments.vocabulary, device, graphs=True),
+            }
+            for name, ready in contenders.items():
+                go = ready()
+                found[name].append(timed(partial(go, arguments.updates), arguments.updates, device))
         middle = {name: sorted(all_)[len(all_) // 2] for name, all_ in found.items()}
         fed = feeding(config, arguments.vocabulary, min(arguments.updates, 200))
         print(json.dumps({

@@ -11,6 +11,7 @@ import conllu
 
 import interlingua as il
 from interlingua.corpora.conllu import read_conllu
+from interlingua.corpora.files import lines
 from interlingua.corpora.places import assets, data_root
 
 
@@ -24,27 +25,29 @@ def seconds(work):
     return best
 
 
+def contenders(folder):
+    """How many sentences, our reader, and the package's."""
+    english = il.Language.parse("en")
+    if data_root():
+        path = next((data_root() / "ud" / "UD_English-EWT").glob("*train*"))
+        size = len(il.treebank("ud/en_ewt:train", "en"))
+    else:
+        path = Path(folder, "trees.conllu")
+        text = (assets() / "everyday-trees" / "en.conllu").read_text(encoding="utf-8")
+        path.write_text(text * 100, encoding="utf-8")
+        size = 100 * len(il.treebank("everyday-trees", "en"))
+    return (
+        size,
+        lambda: read_conllu(path, english),
+        lambda: conllu.parse("\n".join(line for _, line in lines(path)) + "\n"),
+    )
+
+
 def main():
     """Print one line a reader."""
-    english = il.Language.parse("en")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "trees.conllu")
-        if data_root():
-            found = il.treebank("ud/en_ewt:train", "en")
-            source = next((data_root() / "ud" / "UD_English-EWT").glob("*train*"))
-            path = source
-            size = len(found)
-        else:
-            text = (assets() / "everyday-trees" / "en.conllu").read_text(encoding="utf-8")
-            path.write_text(text * 100, encoding="utf-8")
-            size = 100 * len(il.treebank("everyday-trees", "en"))
-
-        def peer():
-            from interlingua.corpora.files import lines
-
-            conllu.parse("\n".join(line for _, line in lines(path)) + "\n")
-
-        ours, theirs = seconds(lambda: read_conllu(path, english)), seconds(peer)
+        size, read, peer = contenders(folder)
+        ours, theirs = seconds(read), seconds(peer)
         print(
             f"CoNLL-U, {size} sentences: ours {ours:.2f} s, checked as trees; conllu package {theirs:.2f} s; ratio {theirs / ours:.1f}"
         )

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from interlingua.pretrain.config import Config
+from interlingua.pretrain.prepare import prepared_key
 from interlingua.studies.measured import cut
 
 
@@ -24,3 +26,14 @@ def test_lines_come_from_all_sources_and_once_made_stay(tmp_path):
     place.write_text("kept\n", encoding="utf-8")
     cut(sources, "en", 3_000, place)
     assert place.read_text(encoding="utf-8") == "kept\n"
+
+
+def test_prepared_text_is_known_by_what_files_hold(tmp_path):
+    def key(place, held):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(held, encoding="utf-8")
+        return prepared_key(Config(text={"en": [str(place)]}).resolved())
+
+    here = key(tmp_path / "here" / "en.txt", "a line\n")
+    assert key(tmp_path / "there" / "other.txt", "a line\n") == here
+    assert key(tmp_path / "here" / "en.txt", "a lime\n") != here
