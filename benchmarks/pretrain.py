@@ -161,7 +161,9 @@ def trainer(config, vocabulary):
                 folder, max_steps=updates, per_device_train_batch_size=config.batch // config.length, use_cpu=True,
                 report_to=[], save_strategy="no", disable_tqdm=True, optim="adamw_torch_fused",
             )  # fmt: skip
-            hf.Trainer(network, how, data_collator=batch, train_dataset=rows).train()
+            made = hf.Trainer(network, how, data_collator=batch, train_dataset=rows)
+            made.remove_callback(hf.PrinterCallback)
+            made.train()
 
     go(3)
     return go
