@@ -42,14 +42,18 @@ def by_layer(
     *,
     random: pd.DataFrame | None = None,
     published: Mapping[str, tuple[float, float]] | None = None,
+    printed: pd.DataFrame | None = None,
 ) -> Figure:
     """A measure by layer: a colour a series, a panel a language; the mean over seeds, what their intervals span.
 
-    Dotted: networks with random weights. Grey: what was published, where a paper prints numbers, by language.
+    Dotted: networks with random weights. Grey: what was published, where a paper prints numbers, by language; dashed:
+    where it prints them by layer (`printed`: the series, `target`, `layer`, `value`).
     """
     if not len(table):
         return nothing(title, "Nothing of this has been run.")
-    shown = [_over_seeds(table, series).assign(kind=TRAINED)]
+    shown = [_over_seeds(table, series).assign(kind=TRAINED if printed is None else OURS)]
+    if printed is not None:
+        shown.append(printed[printed["target"].isin(set(table["target"]))].assign(kind=THEIRS))
     if random is not None and len(random):
         shown.append(_over_seeds(random, series).assign(kind=UNTRAINED))
     rows = [row for frame in shown for row in records(frame, (*frame.columns,))]
@@ -65,6 +69,7 @@ def by_layer(
     x = alt.X("layer:Q", title="layer", axis=axis, scale=alt.Scale(nice=False, padding=6))
     y = {"title": CALLED.get(name := str(table["measure"].iloc[0]), name)}
     names = list(dict.fromkeys(str(row[series]) for row in rows))
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
     colour = alt.Color(f"{series}:N", title=series, scale=alt.Scale(domain=names))
     base = alt.Chart(Rows([*data, *marks]))
     drawn = [
@@ -81,7 +86,7 @@ def by_layer(
             y=alt.Y("value:Q", **y),
             color=colour,
             detail="line:N",
-            **({"strokeDash": _kinds()} if len(shown) > 1 else {}),
+            **({"strokeDash": _kinds(kinds)} if len(kinds) > 1 else {}),
             tooltip=[f"{series}:N", "kind:N", "target:N", "layer:Q", alt.Tooltip("value:Q", format=".3f")],
         ),
     ]  # fmt: skip
@@ -113,8 +118,11 @@ def _told(table: pd.DataFrame) -> list[str]:
     return [f"Mean over {seeds} seed{'s' * (seeds != 1)}. {band}Examples: {sentences}."]
 
 
-def _kinds() -> Any:
-    scale = alt.Scale(domain=[TRAINED, UNTRAINED], range=[[1, 0], [2, 3]])
+_DASHES = {TRAINED: [1, 0], OURS: [1, 0], UNTRAINED: [2, 3], THEIRS: [6, 4]}
+
+
+def _kinds(kinds: Sequence[str] = (TRAINED, UNTRAINED)) -> Any:
+    scale = alt.Scale(domain=list(kinds), range=[_DASHES[kind] for kind in kinds])
     return alt.StrokeDash("kind:N", title="", scale=scale)
 
 

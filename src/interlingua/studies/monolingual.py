@@ -25,10 +25,11 @@ from interlingua.analyses.mapping import map_sentences, map_words
 from interlingua.analyses.transfer_run import Attempt
 from interlingua.corpora.loading import dictionary, labelled, parallel, text
 from interlingua.extract import extract
-from interlingua.models import PerLanguage, load_model
+from interlingua.models import Model, PerLanguage, load_model
 from interlingua.pretrain.config import Config
 from interlingua.report.grafted import MAPPED, SHARED
 from interlingua.report.mapped import MapTables, full
+from interlingua.report.tables import pandas
 from interlingua.studies.claims import Part
 from interlingua.studies.estimates import Estimate, chosen, curve, each, fisher, mean
 from interlingua.studies.measured import config_of, cut, looked_into, prepared, sentences_of, trained, untouched
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MONO, BI, TWIN, PAIR, CEILING = "mono", "bi", "twin", "pair", "ceiling"
-BILINGUAL, MONOLINGUAL, ONE_RANDOM = "bilingual", "monolingual", "random"
+BILINGUAL, MONOLINGUAL, ONE_RANDOM, ALL_RANDOM = "bilingual", "monolingual", "random", "both sides random"
+# Two models of English, on the same sentences and on others that say the same.
+SEEDS, VOICES, PARAPHRASES = "two seeds", "one model, two voices", "paraphrases"
 # English a second time, with parts of its own.
 SECOND = "en@2"
 CKA = "linear_cka"
@@ -165,8 +168,14 @@ def _pair(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> 
     corpus = parallel(how.compared, "en", lang)
     say("comparing by CKA")
     apart = PerLanguage.by_tag({"en": english, lang: other})
-    drawn = PerLanguage.by_tag({"en": english, lang: load_model(other, random=True)})
-    for state, model in ((BILINGUAL, load_model(both)), (MONOLINGUAL, apart), (ONE_RANDOM, drawn)):
+    seed = cell.settings["seed"]
+    encoders: dict[str, Model | PerLanguage] = {
+        BILINGUAL: load_model(both),
+        MONOLINGUAL: apart,
+        ONE_RANDOM: PerLanguage.by_tag({"en": english, lang: load_model(other, random=True, seed=seed)}),
+        ALL_RANDOM: load_model(both, random=True, seed=seed),
+    }
+    for state, model in encoders.items():
         yield from looked_into(model, corpus, state, (CKA, "debiased_cka"), blocks=how.blocks)
     plan = Plan(ways=("identity", "rotation"), sizes=(), extraction={"truncate": True}, seed=cell.settings["seed"])
     say("mapping words")
@@ -209,9 +218,9 @@ def _ceiling(cell: Cell, how: Monolingual, shared: Path) -> Iterator[Row]:
     same = parallel(how.compared, "en")
     texts = {"same sentences": (same, same)}
     if how.paraphrases:
-        texts["paraphrases"] = _paraphrases(how.paraphrases)
+        texts[PARAPHRASES] = _paraphrases(how.paraphrases)
     for name, (one, other) in texts.items():
-        for state, (left, right) in {"two seeds": (first, second), "one model, two voices": tuple(voices)}.items():
+        for state, (left, right) in {SEEDS: (first, second), VOICES: tuple(voices)}.items():
             reps = [extract(model, corpus, truncate=True) for model, corpus in ((left, one), (right, other))]
             values = np.diag(compare_layers(reps[0], "en", "en", CKA, other=reps[1]).to_numpy())
             for layer, value in enumerate(values.tolist()):
@@ -228,7 +237,9 @@ def _paraphrases(name: str) -> tuple[ParallelCorpus, ParallelCorpus]:
 
 
 def _values(rows: pd.DataFrame, lang: str, state: str, measure: str, pooling: str = "mean") -> list[Estimate]:
-    return curve(chosen(rows, kind=PAIR, target=lang, state=state, measure=measure, pooling=pooling))
+    """By layer, of the other language: as it is asked for, however its rows spell it (zh, zh-Hans)."""
+    mine = chosen(rows, kind=PAIR, language=lang, state=state, measure=measure, pooling=pooling)
+    return curve(mine[mine["target"] != "en"])
 
 
 def _langs(table: pd.DataFrame) -> list[str]:
@@ -326,27 +337,37 @@ def _more(table: pd.DataFrame) -> Iterator[Part]:
 
 def figures(table: pd.DataFrame) -> dict[str, Any]:
     """As in the paper: precision at 1 by layer, taggers through a map, and CKA of three kinds of encoders."""
-    from interlingua.studies.drawn import by_layer
+    from interlingua.studies.drawn import by_layer, published
 
-    pairs = table[table["kind"] == PAIR]
-    shown = pairs.assign(encoder=pairs["state"])
+    pairs = table[(table["kind"] == PAIR) & (table["target"] != "en")]
+    shown = pairs.assign(encoder=pairs["state"], target=pairs["language"])
     turned = chosen(shown, pooling="rotation")
     made = {
         "figure-4": (chosen(turned, measure="word p1"), "Figure 4: words", "Published: higher layers are better."),
         "figure-6": (chosen(turned, measure="sentence p1"), "Figure 6: sentences", "Published: lower layers are best."),
-        "figure-7": (chosen(shown, measure=CKA), "Figure 7: linear CKA", "Published: bilingual, monolingual, random."),
     }
     for name, metric in TASKS.items():
         rows = chosen(shown, measure=f"through a map, {name} {metric}")
-        made[f"figure-5-{name}"] = (
-            rows[rows["target"] != "en"], f"Figure 5: {name}", "Published: middle layers are best.",
-        )  # fmt: skip
+        made[f"figure-5-{name}"] = (rows, f"Figure 5: {name}", "Published: middle layers are best.")
     drawn = {name: by_layer(rows, "encoder", title, note) for name, (rows, title, note) in made.items()}
+    theirs = pandas().DataFrame(
+        {"encoder": row["series"], "target": row["target"], "layer": int(row["layer"]), "value": float(row["value"])}
+        for row in published("monolingual cka")
+    )
+    drawn["figure-7"] = by_layer(
+        chosen(shown, measure=CKA), "encoder", "Figure 7: linear CKA",
+        "Random: the other language's side alone, as published, or both.", printed=theirs,
+    )  # fmt: skip
     ceiling = table[table["kind"] == CEILING]
     same = ceiling.assign(target=ceiling["corpus"], encoder=ceiling["state"])
+    voices = {"monolingual": SEEDS, "bilingual": VOICES}
     drawn["ceiling"] = by_layer(
-        same, "encoder", "English with English: linear CKA", "What two models of one language have."
-    )
+        same, "encoder", "English with English: linear CKA",
+        "What two models of one language have. Published: of back-translations.",
+        printed=theirs[theirs["encoder"].isin(voices) & (theirs["target"] == "en'")].replace(
+            {"encoder": voices, "target": {"en'": PARAPHRASES}}
+        ),
+    )  # fmt: skip
     return drawn
 
 
