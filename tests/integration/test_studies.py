@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interlingua.errors import FormatError, InputError, UnknownNameError
-from interlingua.studies import frame, normalisation, scaling
+from interlingua.studies import concepts, frame, monolingual, normalisation, random_init, scaling
 from interlingua.studies.catalog import STUDIES, find
 from interlingua.studies.measured import untouched
 from interlingua.studies.results import attempts, read
@@ -144,6 +144,32 @@ def test_what_is_kept_out_of_training_follows_what_is_judged_by(tmp_path):
     places = [untouched(tmp_path, [corpus]) for corpus in (one, other, one)]
     assert places[0] == places[2]
     assert [Path(place).read_text() for place in places] == ["a\n", "b\n", "a\n"]
+
+
+def _read(study, how):
+    """What a study reads at its real size, piece by piece."""
+    if study == "monolingual":
+        yield from monolingual._judged_by(how)
+        yield from monolingual._paraphrases(how.paraphrases)
+    elif study == "random-init":
+        for task, sources in how.sources.items():
+            for source in sources:
+                for records in random_init._records(how, task, source):
+                    yield from records
+    else:
+        for pair in ("de-en", "en-fr", "ar-en"):
+            yield concepts._training(how, pair)
+            yield concepts._judged(how, pair)
+        for kind in ("ner", "sentiment"):
+            for records in concepts._records(how, kind):
+                yield from records
+
+
+@pytest.mark.parametrize("name", ["monolingual", "random-init", "concepts"])
+def test_what_a_study_reads_is_there(name, data_root):
+    found = list(_read(name, settings_of(find(name))))
+    assert len(found) > 5
+    assert min(map(len, found)) > 50
 
 
 def test_names_that_are_close_are_told():

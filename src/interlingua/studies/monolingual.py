@@ -230,8 +230,8 @@ def _ceiling(cell: Cell, how: Monolingual, shared: Path) -> Iterator[Row]:
 
 def _paraphrases(name: str) -> tuple[ParallelCorpus, ParallelCorpus]:
     """Pairs of English sentences that say the same, as two texts."""
-    pairs = labelled(name, "en", split="test")
-    kept = [row for row, label in zip(pairs.texts, pairs.labels or (), strict=True) if label in ("1", "paraphrase")]
+    pairs = labelled(name, "en")
+    kept = [row for row, label in zip(pairs.texts, pairs.labels or (), strict=True) if label == "paraphrase"]
     one, other = (ParallelCorpus.from_texts({"en": list(column)}, name=name) for column in zip(*kept, strict=True))
     return one, other
 
