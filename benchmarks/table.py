@@ -262,10 +262,13 @@ def main():
     parser.add_argument("--only", default=",".join(TASKS), help=", ".join(TASKS))
     parser.add_argument("--scale", type=float, default=1.0, help="of the sizes: 0.1 for a quick look")
     asked = parser.parse_args()
+    only = asked.only.split(",")
+    if unknown := [name for name in only if name not in TASKS]:
+        parser.error(f"{unknown[0]} is none of {', '.join(TASKS)}")
     print(
         "| task | ours, s | GiB | peer | theirs, s | GiB | theirs / ours | difference |\n|---|---:|---:|---|---:|---:|---:|---|"
     )
-    for name in asked.only.split(","):
+    for name in only:
         TASKS[name](asked.scale)
 
 

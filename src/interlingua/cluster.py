@@ -78,12 +78,16 @@ class Workers:
         return "cuda" if self.gpus else "cpu"
 
     def each(self, do: Callable[..., Any], given: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """What `do` makes of each, in their order; so many are under way that no worker waits."""
+        """What `do` makes of each, in their order; as many at once as there are workers."""
         remote = self._remote(do)
         under_way: deque[Any] = deque()
+        running: list[Any] = []
         try:
             for arguments in given:
-                under_way.append(remote.remote(*arguments))
+                while len(running) >= self.number:
+                    _, running = self.ray.wait(running, num_returns=1)
+                running.append(remote.remote(*arguments))
+                under_way.append(running[-1])
                 if len(under_way) > 2 * self.number:
                     yield self.result(under_way.popleft())
             while under_way:
@@ -107,10 +111,14 @@ class Workers:
         try:
             return self.ray.get(ref)
         except errors.RayTaskError as error:
-            raise error.cause from None
+            raise error.cause or DiedError(f"a worker failed: {str(error).splitlines()[-1][:200]}") from None
         except (errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError) as error:
             raise DiedError(
                 f"a task was run {RETRIES + 1} times and its worker died each time: too little memory?"
+            ) from error
+        except errors.RayError as error:
+            raise DiedError(
+                f"the cluster was lost ({type(error).__name__}): what is finished is kept, run it again"
             ) from error
 
 

@@ -161,10 +161,13 @@ def test_the_cost_of_another_size(here):
     assert price["bytes"] == 100 * total["bytes"]
     assert price["flops"] == 100 * total["flops"]
     assert price["seconds"] == pytest.approx(price["flops"] / 8e12)
-    # 20 blocks, 9 layers, 20 languages and 19 pairs, float64
-    assert price["moments"] == 20 * 9 * 39 * 8 * 256**2
-    some = here(*arguments, "--moments", "--layers", "0,8", "--as-if", "20x1000", "--json").stdout
+    # 20 blocks, 9 layers, 20 languages and 190 pairs, float64
+    assert price["moments"] == 20 * 9 * 210 * 8 * 256**2
+    assert price["memory"] == price["moments"] / 20
+    # and 19 pairs with one of them
+    some = here(*arguments, "--moments", "--layers", "0,8", "--pivot", "en", "--as-if", "20x1000", "--json").stdout
     assert json.loads(some)["as_if"]["moments"] == 20 * 2 * 39 * 8 * 256**2
     assert "as if 20 languages: 20,000 sentences" in here(*arguments, "--as-if", "20x1000").stdout
     assert "say languages x sentences" in here(*arguments, "--as-if", "many").stderr
     assert "is for --moments" in here(*arguments, "--layers", "0,8").stderr
+    assert "is for --moments" in here(*arguments, "--pivot", "en").stderr

@@ -7,8 +7,14 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from interlingua.analyses.transfer_run import WHOLE, Attempt, tuned_there
+from interlingua.errors import InputError
+from interlingua.models import load_model
+from interlingua.transfer.finetune import Tuning
+from interlingua.transfer.tasks import task
 from support import tiny, warm
 
 KILLS = 3
@@ -94,6 +100,46 @@ def test_two_runs_on_one_folder(model, tmp_path):
     assert second.returncode == 2
     assert "another run is writing to" in second.stderr
     assert first.end().returncode == 0
+
+
+def test_what_was_kept_and_is_damaged_is_made_again(model, tmp_path):
+    """A digit that changed is no score, and half a file is no error."""
+    arguments = [*transferring(tmp_path, model), tmp_path / "out"]
+    assert warm.Verb(tmp_path, *arguments, drawn=False).end().returncode == 0
+    before = (tmp_path / "out" / "scores.csv").read_bytes()
+    first, second, third = (tmp_path / "out" / "cache" / f"whole.{seed}.json" for seed in range(3))
+    text = first.read_text()
+    first.write_text(re.sub(r'"value": 0\.\d+', '"value": 0.987654', text))
+    assert first.read_text() != text
+    second.write_bytes(second.read_bytes()[:200])
+    untouched = third.stat().st_mtime_ns
+    again = warm.Verb(tmp_path, *arguments, drawn=False).end()
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "out" / "scores.csv").read_bytes() == before
+    assert third.stat().st_mtime_ns == untouched
+
+
+def test_a_model_that_changes_while_a_run_is_under_way(model, tmp_path):
+    pos = task("pos")
+    record = pos.read("everyday-trees", "en", "")
+    how = Attempt(task="pos", tuning=Tuning(epochs=1, batch=8))
+    records = [record[:16]], [record[16:24]], [record[24:32]]
+    with pytest.raises(InputError, match="has other weights now than when this run began"):
+        tuned_there(str(model), records, tmp_path, how, "0" * 64, WHOLE, (), {}, 0)
+    tuned_there(str(model), records, tmp_path, how, load_model(str(model)).weights, WHOLE, (), {}, 0)
+    assert (tmp_path / "cache" / "whole.0.json").exists()
+
+
+def test_damaged_results_are_written_again(model, tmp_path):
+    arguments = ["compare", model, "--langs", "en,fr", "--rows", "60", "--formats", "none", "--out", tmp_path / "out"]
+    assert warm.Verb(tmp_path, *arguments, drawn=False).end().returncode == 0
+    place = tmp_path / "out" / "results.parquet"
+    before = pd.read_parquet(place)
+    place.write_bytes(place.read_bytes()[:500])
+    again = warm.Verb(tmp_path, *arguments, drawn=False).end()
+    assert again.returncode == 0, again.stderr
+    assert "maps of layers are left out" in again.stderr
+    pd.testing.assert_frame_equal(pd.read_parquet(place), before)
 
 
 def test_the_table_of_faults_names_tests_that_are_there():

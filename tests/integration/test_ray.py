@@ -19,7 +19,7 @@ import pytest
 import interlingua as il
 from interlingua.analyses.streamed import stream
 from interlingua.analyses.transfer import Attempt, transfer
-from interlingua.cluster import DiedError, Engine, workers
+from interlingua.cluster import DiedError, Engine, Workers, workers
 from interlingua.errors import InputError, MissingExtraError, UnknownNameError
 from interlingua.extract import extract
 from interlingua.models import PerLanguage
@@ -30,6 +30,8 @@ from interlingua.transfer.finetune import Tuning
 from interlingua.transfer.tasks import task
 from support import tiny
 
+# Ray before 2.60 or so leaves files of its own open.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 RAY = Engine("ray", workers=2)
 CORPUS = il.parallel("everyday", "en", "fr")[:120]
 
@@ -110,6 +112,32 @@ def test_a_task_is_run_again_and_given_up_in_the_end(cluster, tmp_path):
         list(cluster.each(die, [(None,)]))
 
 
+def test_no_more_are_under_way_than_there_are_workers(cluster, tmp_path):
+    def together(number):
+        mine = tmp_path / str(number)
+        mine.touch()
+        time.sleep(0.3)
+        many = len(list(tmp_path.iterdir()))
+        mine.unlink()
+        return many
+
+    assert cluster.number == 2
+    assert max(cluster.each(together, ((i,) for i in range(7)))) <= 2
+
+
+def test_a_cluster_that_is_lost_is_one_error(cluster):
+    class Lost:
+        exceptions = cluster.ray.exceptions
+
+        def get(self, _ref):
+            raise self.exceptions.LocalRayletDiedError
+
+    there = object.__new__(Workers)
+    there.ray = Lost()
+    with pytest.raises(DiedError, match="the cluster was lost .*run it again"):
+        there.result(None)
+
+
 def test_what_goes_wrong_in_a_worker_is_told_as_it_is_here(model, tmp_path):
     in_memory = il.models.load.wrap(tiny.network("bert"), tiny.tokenizer(), name="mine")
     with pytest.raises(InputError, match="mine is in the memory of this process alone: save it"):
@@ -165,6 +193,9 @@ def test_moments_go_on_after_a_kill_and_do_not_take_what_is_damaged(model, tmp_p
     with pytest.raises(InputError, match="anc pairs neurons"):
         stream(two, CORPUS, tmp_path / "x")
     assert len(stream(two, CORPUS, tmp_path / "y", measures=("linear_cka",), layers=(1,), blocks=4)) == 1
+    three = il.parallel("everyday", "en", "fr", "zh")[:40]
+    found = stream(model, three, tmp_path / "z", pivot="zh", layers=(1,), blocks=4)
+    assert {(row.source, row.target) for row in found.itertuples()} == {("zh-Hans", "en"), ("zh-Hans", "fr")}
 
 
 def test_a_grid_of_transfer_runs_is_the_same(model, tmp_path):

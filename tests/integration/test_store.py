@@ -359,3 +359,44 @@ def test_a_run_that_is_killed_goes_on_to_the_same_bytes(tmp_path, level, block):
     assert [look for look in looks if look and look != seen(tmp_path / "whole")]  # begun, and not finished
     assert finish(tmp_path / "broken") == 0
     assert tree(tmp_path / "broken") == tree(tmp_path / "whole")
+
+
+def attributes(place, **changed):
+    """What a store says of itself, changed by hand."""
+    path = place / "zarr.json"
+    facts = json.loads(path.read_text())
+    facts["attributes"] |= changed
+    path.write_text(json.dumps(facts))
+
+
+def test_a_store_of_somebody_leads_nowhere(bert, tmp_path):
+    """Its languages are names of folders: one that lies elsewhere is never touched."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "work.txt").write_text("years of it")
+    for name in (str(victim), "../victim", "en/../../victim"):
+        extract(bert, CORPUS, out=tmp_path / "r", block=5)
+        (tmp_path / "r" / LOG).unlink()  # nothing has been computed for it: it would be made anew
+        attributes(tmp_path / "r", languages=["en", name])
+        with pytest.raises(FormatError, match="delete it and run the extraction again"):
+            extract(bert, CORPUS, out=tmp_path / "r", block=5)
+        assert (victim / "work.txt").exists()
+        shutil.rmtree(tmp_path / "r")
+
+
+@pytest.mark.parametrize("changed", [{"block": 0}, {"block": "many"}, {"languages": 7}])
+def test_a_store_that_says_nonsense_of_itself_is_one_error(bert, tmp_path, changed):
+    extract(bert, CORPUS, out=tmp_path / "r", block=5)
+    attributes(tmp_path / "r", **changed)
+    for again in (lambda: open_store(tmp_path / "r"), lambda: extract(bert, CORPUS, out=tmp_path / "r", block=5)):
+        with pytest.raises(FormatError, match="delete it and run the extraction again"):
+            again()
+
+
+@pytest.mark.parametrize("line", ['{"language": "eo", "block": 0}', '{"language": "en", "block": 1e400}', "[]"])
+def test_a_line_of_the_log_that_is_none_is_one_error(bert, tmp_path, line):
+    extract(bert, CORPUS, out=tmp_path / "r", block=5)
+    with (tmp_path / "r" / LOG).open("a") as log:
+        log.write(f"{line}\n")
+    with pytest.raises(FormatError, match="delete the store and run again"):
+        extract(bert, CORPUS, out=tmp_path / "r", block=5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -26,7 +25,7 @@ from interlingua.extract.words import Sentence, sentences
 from interlingua.languages import Language
 from interlingua.models.load import DECODER, ENCODER, load_model, shown
 from interlingua.report.concepts import ACROSS
-from interlingua.report.tables import CACHE, LABELS, LEXICONS, REPRESENTATIONS, whole
+from interlingua.report.tables import CACHE, LABELS, LEXICONS, REPRESENTATIONS, keep_found, kept_found
 from interlingua.types import ParallelCorpus, TaggedCorpus, WordRepresentations
 
 Array = np.ndarray[Any, Any]
@@ -108,11 +107,11 @@ class ConceptRun:
         columns = [self.columns[Language.parse(tag)] for tag in tags]
         words = [[s.words for s in column] for column in columns]
         place = self.folder / CACHE / f"links.{'-'.join(tags)}.json"
-        if not place.exists():
+        links = kept_found(place)
+        if links is None:
             with self.stage(f"aligning words, {tags[0]} and {tags[1]}"):
                 found = align(words[0], words[1], method=self.how.aligner)
-            whole(place, json.dumps([[list(map(int, pair)) for pair in each] for each in found]).encode())
-        links = json.loads(place.read_text(encoding="utf-8"))
+            keep_found(place, links := [[list(map(int, pair)) for pair in each] for each in found])
         if source != tags[0]:
             words, links = words[::-1], [[(j, i) for i, j in each] for each in links]
         made = lexicon(source, target, zip(*words, strict=True), links, fold=self.how.fold)
@@ -136,11 +135,9 @@ class ConceptRun:
     def _take(self, name: str, make: Callable[[], dict[str, Any]]) -> None:
         """What an earlier run found, or what is made now."""
         place = self.folder / CACHE / f"{name}.json"
-        if place.exists():
-            found = json.loads(place.read_text(encoding="utf-8"))
-        else:
-            found = make()
-            whole(place, json.dumps(found).encode())
+        found = kept_found(place)
+        if found is None:
+            keep_found(place, found := make())
         self.scores += found["scores"]
         self.sweeps += found.get("sweeps", [])
         self.concepts += found.get("concepts", [])

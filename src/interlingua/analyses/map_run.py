@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from interlingua.mapping.alignment import Alignment, save_alignment
 from interlingua.mapping.levels import Score
 from interlingua.models.load import Model, PerLanguage, load_model
 from interlingua.report.mapped import MapTables, write_map
-from interlingua.report.tables import ALIGNMENTS, CACHE, REPRESENTATIONS, whole
+from interlingua.report.tables import ALIGNMENTS, CACHE, REPRESENTATIONS, keep_found, kept_found
 from interlingua.types import ParallelCorpus, Representations, WordRepresentations
 
 Stage = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
@@ -97,12 +96,13 @@ class MapRun:
     def links(self, columns: Mapping[Language, Sequence[Sentence]], aligner: str) -> list[list[tuple[int, int]]]:
         """Words that translate each other; kept, for an aligner may draw others the next time."""
         place = self.folder / CACHE / "links.json"
-        if not place.exists():
+        links = kept_found(place)
+        if links is None:
             with self.stage("aligning words"):
                 words = [[s.words for s in columns[lang]] for lang in self.langs]
                 found = align(words[0], words[1], method=aligner, symmetrise="intersection")
-            whole(place, json.dumps([[list(map(int, pair)) for pair in each] for each in found]).encode())
-        return [[(i, j) for i, j in each] for each in json.loads(place.read_text(encoding="utf-8"))]
+            keep_found(place, links := [[list(map(int, pair)) for pair in each] for each in found])
+        return [[(i, j) for i, j in each] for each in links]
 
     def layers(self, space: str, count: int, judge: Judge, reps: Any = None) -> None:
         """Judge so many layers of a space, but for those that an earlier run judged."""
@@ -119,16 +119,15 @@ class MapRun:
                         # what stands beside the models must not cost their own numbers
                         self.left_out[space] = str(error)
                         return
-                    whole(place, json.dumps(kept).encode())
+                    keep_found(place, kept)
                 self.rows += kept["rows"]
                 self.found += kept["found"]
                 progress(layer + 1, count)
 
     def _kept(self, place: Path, space: str, layer: int) -> dict[str, Any] | None:
         """What an earlier run found at a layer, if all of it is still there."""
-        try:
-            found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        found: dict[str, Any] | None = kept_found(place)
+        if found is None:
             return None
         aligned = space == "model" and any(row["way"] == KEPT for row in found["rows"])
         return None if aligned and not self.alignment(layer).exists() else found

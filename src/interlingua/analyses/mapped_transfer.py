@@ -25,7 +25,7 @@ from interlingua.mapping.alignment import open_alignment
 from interlingua.mapping.composed import Composed
 from interlingua.models.load import load_model, seeded, shown
 from interlingua.report.grafted import MAPPED, SHARED, SHARED_MAPPED, GraftTables, write_graft
-from interlingua.report.tables import ABOVE, ALIGNMENTS, CACHE, MAPS, whole
+from interlingua.report.tables import ABOVE, ALIGNMENTS, CACHE, MAPS, keep_found, kept_found
 from interlingua.transfer.evaluate import score
 from interlingua.transfer.finetune import FACTS, fit, learnt_labels
 from interlingua.transfer.mapped import FRESH, MappedReader, unmapped
@@ -94,12 +94,13 @@ def mapped_transfer(
                 for seed in range(how.tuning.seed, how.tuning.seed + how.seeds):
                     place = folder / CACHE / f"{setup.replace(' ', '-').replace(',', '')}.{layer}.{seed}.json"
                     done += 1
-                    if not place.exists():
+                    found = kept_found(place)
+                    if found is None:
                         with stage(f"{setup}, layer {layer}, {done} of {total}") as progress:
                             made = _run(task, below(layer), train, development, tests, folder, how, seed, progress)
                         about = {"setup": setup, "layer": layer, "seed": seed}
-                        whole(place, json.dumps([{**about, **row} for row in made]).encode())
-                    rows += json.loads(place.read_text(encoding="utf-8"))
+                        keep_found(place, found := [{**about, **row} for row in made])
+                    rows += found
         tables = GraftTables.of(json.loads(json.dumps(config)), rows)
         write_graft(tables, folder)
     return tables

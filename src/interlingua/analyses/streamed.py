@@ -65,7 +65,7 @@ def stream(
     corpus: ParallelCorpus,
     out: str | Path,
     *,
-    source: str = "",
+    pivot: str = "",
     measures: Sequence[str] = ("anc", "linear_cka", "debiased_cka"),
     layers: Sequence[int] = (),
     blocks: int = BLOCKS,
@@ -75,7 +75,7 @@ def stream(
 ) -> pd.DataFrame:
     """A row a layer, pair and measure: value, 95 % interval (jackknife over blocks) and number of sentences.
 
-    `source`: this language with every other; all pairs by default. Options are those of `extract`.
+    `pivot`: this language with every other; all pairs by default. Options are those of `extract`.
     """
     if unknown := [name for name in measures if name not in FROM_MOMENTS]:
         raise UnknownNameError("measure of moments", unknown[0], FROM_MOMENTS)
@@ -83,7 +83,7 @@ def stream(
         raise InputError(f"{len(corpus)} sentences in {blocks} blocks: take at least 2 blocks of 4 sentences")
     network = load_model(model) if isinstance(model, str) else model
     langs = [str(lang) for lang in corpus.langs]
-    asked = Streamed(_pairs(langs, source), _layers(network, corpus, layers), tuple(measures), options)
+    asked = Streamed(_pairs(langs, pivot), _layers(network, corpus, layers), tuple(measures), options)
     folder = Path(out)
     with claimed(folder):
         parts = folder / f"{PARTS}-{_begun(folder, network, corpus, asked, blocks)}"
@@ -110,12 +110,13 @@ def stream(
     return table
 
 
-def _pairs(langs: Sequence[str], source: str) -> tuple[Pair, ...]:
-    if source and source not in langs:
-        raise UnknownNameError("language", source, langs)
+def _pairs(langs: Sequence[str], pivot: str) -> tuple[Pair, ...]:
+    first = str(Language.parse(pivot)) if pivot else ""
+    if first and first not in langs:
+        raise UnknownNameError("language", first, langs)
     if len(langs) < 2:
         raise InputError("a comparison takes at least two languages")
-    return tuple((source, lang) for lang in langs if lang != source) if source else tuple(combinations(langs, 2))
+    return tuple((first, lang) for lang in langs if lang != first) if first else tuple(combinations(langs, 2))
 
 
 def _layers(model: Model | PerLanguage, corpus: ParallelCorpus, layers: Sequence[int]) -> tuple[int, ...]:
@@ -143,7 +144,7 @@ def _begun(folder: Path, model: Model | PerLanguage, corpus: ParallelCorpus, ask
     }
     text = json.dumps(facts, indent=1, sort_keys=True, default=str)
     place = folder / CONFIG
-    if place.exists() and place.read_text(encoding="utf-8") != text:
+    if place.exists() and place.read_bytes() != text.encode():
         raise InputError(f"{folder} holds another run: choose another folder")
     whole(place, text.encode())
     return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -157,7 +158,7 @@ def moments_there(recipes: Mapping[str, Recipe], text: ParallelCorpus, asked: St
 def moments_of(model: Model | PerLanguage, text: ParallelCorpus, asked: Streamed) -> Kept:
     """Moments of a block by language, pair and layer."""
     sides: dict[tuple[str, int], Side] = {}
-    both: dict[tuple[Pair, int], Moments] = {}
+    both: dict[tuple[Pair, int], Joint] = {}
     for start in range(0, len(text), CHUNK):
         # a last chunk of a row or two has moments as well
         reps = extract(model, text[start : start + CHUNK], **asked.options)
@@ -166,17 +167,18 @@ def moments_of(model: Model | PerLanguage, text: ParallelCorpus, asked: Streamed
             own = {lang: side_of(some) for lang, some in rows.items()}
             for one, other in asked.pairs:
                 new = Moments(own[one], own[other], joint_of(rows[one], rows[other]))
-                before = both.get(((one, other), layer))
-                both[(one, other), layer] = new if before is None else merge([before, new])
+                if before := both.get(((one, other), layer)):
+                    new = merge([Moments(sides[one, layer], sides[other, layer], before), new])
+                both[(one, other), layer] = new.joint
             for lang, side in own.items():
                 earlier = sides.get((lang, layer))
                 sides[lang, layer] = side if earlier is None else merge_sides([earlier, side])
     kept: Kept = {}
     for (lang, layer), side in sides.items():
         kept |= {f"{lang}.{layer}.{each.name}": np.asarray(getattr(side, each.name)) for each in fields(Side)}
-    for (pair, layer), found in both.items():
+    for (pair, layer), joint in both.items():
         name = f"{'|'.join(pair)}.{layer}"
-        kept |= {f"{name}.{each.name}": np.asarray(getattr(found.joint, each.name)) for each in fields(Joint)}
+        kept |= {f"{name}.{each.name}": np.asarray(getattr(joint, each.name)) for each in fields(Joint)}
     return kept
 
 
@@ -185,7 +187,7 @@ def _whole(place: Path) -> bool:
     try:
         with zipfile.ZipFile(place) as file:
             return file.testzip() is None
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError):  # a flag that no file of ours has
         return False
 
 

@@ -22,6 +22,7 @@ from interlingua.measures.moments import Moments
 from interlingua.measures.papers import Paper
 from interlingua.measures.prepare import Preparation
 from interlingua.measures.results import Retrieval, Similarity
+from interlingua.report.tables import keep_found, kept_found
 from interlingua.stats import Interval, jackknife, p_value, share_interval
 from interlingua.types import Representations
 
@@ -273,16 +274,10 @@ class Cache:
         return _hash([what, known, layer, plan.facts()])
 
     def find(self, key: str) -> list[dict[str, Any]] | None:
-        """The rows of a layer; None where they are not there, or were cut short."""
+        """The rows of a layer; None where they are not there, or are not what was written."""
         path = None if self._folder is None else self._folder / f"{key}.json"
-        if path is None or not path.exists():
-            return None
-        try:
-            found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            rows = [dict(row) for row in found["rows"]]
-        except (ValueError, KeyError, TypeError):
-            return None
-        if not rows or not all(("layer" in row and "signature" in row) or "table" in row for row in rows):
+        rows = None if path is None else kept_found(path)
+        if not rows:
             return None
         return [{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows]
 
@@ -293,6 +288,4 @@ class Cache:
         if self._folder.exists() and not self._folder.is_dir():
             raise InputError(f"{self._folder} is a file: the cache takes a folder")
         self._folder.mkdir(parents=True, exist_ok=True)
-        partial = self._folder / f"{key}.partial"
-        partial.write_text(json.dumps({"interlingua": __version__, "rows": rows}), encoding="utf-8")
-        partial.replace(self._folder / f"{key}.json")
+        keep_found(self._folder / f"{key}.json", rows)

@@ -25,7 +25,7 @@ from interlingua.folders import claimed
 from interlingua.measures.catalog import find
 from interlingua.models.codes import has_codes
 from interlingua.models.load import Model, load_model
-from interlingua.report.tables import CACHE, whole
+from interlingua.report.tables import CACHE, keep_found, kept_found
 from interlingua.report.transfer_tables import WHOLE, TransferTables, write_transfer
 from interlingua.transfer.ablate import chosen
 from interlingua.transfer.evaluate import differences
@@ -80,7 +80,7 @@ def transfer(
     config = _config(task, loaded, train, development, tests, how, parallel)
     with claimed(folder):
         same_run(folder, config, force=force, may_differ=LATER)
-        run = TransferRun(model, (train, development, tests), folder, how, stage)
+        run = TransferRun(model, (train, development, tests), folder, how, stage, loaded.weights)
         with workers(engine) if engine.spread else nullcontext() as there:
             run.all(groups, there)
         made: dict[str, Any] = {"drops": list(dropped(task, run.counts, run.source, how.tuning.seed))}
@@ -156,7 +156,8 @@ def _neurons(run: TransferRun, reps: Representations) -> Iterator[dict[str, Any]
         return {lang: float(_main(run.task, each)) for lang, each in counts.items()}
 
     blocks = reader.model.layers.blocks - reader.model.layers.final_norm
-    undone = [n for n in range(1, blocks + 1) if not _silence(run, reps, n).exists()]
+    kept = {layer: kept_found(_silence(run, reps, layer)) for layer in range(1, blocks + 1)}
+    undone = [layer for layer, found in kept.items() if found is None]
     own_scores = scores() if undone else {}
     with run.stage("putting neurons to silence") as progress:
         for layer in undone:
@@ -173,10 +174,11 @@ def _neurons(run: TransferRun, reps: Representations) -> Iterator[dict[str, Any]
                     ends = {"low": min(changes), "high": max(changes)} if kind == RANDOM else {}
                     rows.append({"layer": layer, "kind": kind, "neurons": len(sets[0]), "language": lang,
                                  "change": float(np.mean(changes)), **ends})  # fmt: skip
-            whole(_silence(run, reps, layer), json.dumps(rows).encode())
+            keep_found(_silence(run, reps, layer), rows)
+            kept[layer] = rows
             progress(layer, blocks)
-    for layer in range(1, blocks + 1):
-        yield from json.loads(_silence(run, reps, layer).read_text(encoding="utf-8"))
+    for found in kept.values():
+        yield from found
 
 
 def _silence(run: TransferRun, reps: Representations, layer: int) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -19,7 +18,7 @@ from interlingua.analyses.relate import MEASURES
 from interlingua.cluster import Workers
 from interlingua.errors import InputError
 from interlingua.models.load import load_model, seeded
-from interlingua.report.tables import CACHE, PREDICTIONS, TUNED, whole
+from interlingua.report.tables import CACHE, PREDICTIONS, TUNED, keep_found, kept_found, whole
 from interlingua.report.transfer_tables import BILSTM, COMMON, FREQUENT, WHOLE
 from interlingua.transfer.ablate import reinitialise
 from interlingua.transfer.bilstm import BiLstm
@@ -79,8 +78,11 @@ class TransferRun:
         folder: Path,
         how: Attempt,
         stage: Stage,
+        weights: str = "",
     ) -> None:
         self.model, self.folder, self.how, self.stage = model, folder, how, stage
+        # what the model must be, by the hash of its weights; whatever it is where none is named
+        self.weights = weights
         self.train, self.development, self.tests = records
         self.task: Task[Any, Any] = task_named(how.task)
         self.source = self.task.language(self.train[0])
@@ -116,12 +118,12 @@ class TransferRun:
             (name, group, {} if name == BILSTM else dict(setting), seed)
             for name, group, setting in jobs
             for seed in self.how.all_seeds
-            if not self._kept(name, setting, seed).exists()
+            if kept_found(self._kept(name, setting, seed)) is None
         ]
         if not left:
             return
         records = there.ray.put((self.train, self.development, self.tests))
-        given = ((self.model, records, self.folder.resolve(), self.how, *job) for job in left)
+        given = ((self.model, records, self.folder.resolve(), self.how, self.weights, *job) for job in left)
         with self.stage(f"tuning {len(left)} on a cluster") as progress:
             for number, _ in enumerate(there.each(tuned_there, given)):
                 progress(number + 1, len(left))
@@ -188,11 +190,11 @@ class TransferRun:
         self, name: str, setting: Mapping[str, Any], seed: int, make: Callable[[], dict[str, Any]]
     ) -> dict[str, Any]:
         place = self._kept(name, setting, seed)
-        if not place.exists():
-            whole(place, json.dumps(make()).encode())
+        kept: dict[str, Any] | None = kept_found(place)
+        if kept is None:
+            keep_found(place, kept := make())
         if name or not self.how.keep:
             shutil.rmtree(self._place(name, setting, seed), ignore_errors=True)
-        kept: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
         return kept
 
     def _tuned(self, name: str, group: tuple[int, ...], setting: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -205,6 +207,8 @@ class TransferRun:
                 tuned = self._from_nothing(place, how, progress)
             else:
                 loaded = load_model(self.model, **self.how.loading)
+                if self.weights and loaded.weights != self.weights:
+                    raise InputError(f"{self.model} has other weights now than when this run began: put it back")
                 if group:
                     reinitialise(loaded, group, seed=seed)
                 tuned = tune(loaded, self.task, self.train, self.development, place, how, progress=progress)
@@ -247,10 +251,12 @@ def tuned_there(
     records: tuple[Sequence[Any], Sequence[Any], Sequence[Any]],
     folder: Path,
     how: Attempt,
+    weights: str,
     *job: Any,
 ) -> None:
     """In a worker: one run, in the folder that all see."""
-    TransferRun(model, records, folder, how, lambda _name: nullcontext(lambda _done, _total: None)).done(*job)
+    run = TransferRun(model, records, folder, how, lambda _name: nullcontext(lambda _done, _total: None), weights)
+    run.done(*job)
 
 
 def from_nothing(task: Task[Any, Any], train: Sequence[Any], development: Sequence[Any], seed: int) -> TaskNetwork:

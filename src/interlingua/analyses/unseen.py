@@ -36,7 +36,7 @@ from interlingua.analyses.transfer_run import check_apart
 from interlingua.analyses.unseen_plan import Step, plan
 from interlingua.analyses.unseen_run import ORDER, Split, Stage, Trial, UnseenRun
 from interlingua.corpora.transliterate import scheme as scheme_named
-from interlingua.errors import InputError, UnknownNameError
+from interlingua.errors import FormatError, InputError, UnknownNameError
 from interlingua.extract.words import sentences
 from interlingua.folders import claimed
 from interlingua.models.load import Model, load_model
@@ -255,8 +255,11 @@ def _expectation(folder: Path, found: Diagnosis) -> Expectation:
     place = folder / EXPECTATION
     if not place.exists():
         whole(place, (json.dumps(expected(found).facts(), indent=2, ensure_ascii=False) + "\n").encode())
-    facts = json.loads(place.read_text(encoding="utf-8"))
-    return Expectation(facts["kind"], facts["advice"], facts["scheme"], tuple(facts["reasons"]))
+    try:
+        facts = json.loads(place.read_text(encoding="utf-8"))
+        return Expectation(facts["kind"], facts["advice"], facts["scheme"], tuple(facts["reasons"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(place, None, "it is damaged: delete it, and what is expected is written anew") from error
 
 
 def _run(

@@ -24,7 +24,7 @@ from interlingua.pretrain.config import SIZES, Config
 from interlingua.pretrain.log import Line
 from interlingua.pretrain.prepare import Never, source_lines
 from interlingua.pretrain.train import pretrain
-from interlingua.report.tables import ARMS, CACHE, PRETRAINED, RAW, whole
+from interlingua.report.tables import ARMS, CACHE, PRETRAINED, RAW, keep_found, kept_found, whole
 from interlingua.report.transfer_tables import BILSTM as SCRATCH
 from interlingua.transfer.finetune import Tuning
 from interlingua.transfer.grids import Grid
@@ -167,7 +167,8 @@ class UnseenRun:
     def pretrained(self, arm: str, scheme: str) -> dict[str, Any]:
         """The language model of an arm, made where it is not there yet: where it is, and how well it reads."""
         kept, place = self.kept(arm, scheme), self.folder / PRETRAINED / arm_name(arm, scheme)
-        if not kept.exists():
+        facts: dict[str, Any] | None = kept_found(kept)
+        if facts is None:
             config = self.config(arm, scheme)
             for folder in (place.parent, kept.parent):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -180,12 +181,11 @@ class UnseenRun:
             lines = len(self.text(scheme).read_text(encoding="utf-8").splitlines())
             best = min(_held(place), key=lambda row: row["bits"])
             facts = {"arm": arm, "scheme": scheme, "updates": run.updates, "lines": lines, **best}
-            whole(kept, json.dumps(facts).encode())
+            keep_found(kept, facts)
             for name in ("checkpoint.pt", "data", "model", "tensorboard"):
                 shutil.rmtree(place / name, ignore_errors=True)
                 (place / name).unlink(missing_ok=True)
-        found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
-        return {**found, "model": str(place / "best")}
+        return {**facts, "model": str(place / "best")}
 
     def tuned(
         self, arm: str, scheme: str, seeds: Sequence[int] = ()

@@ -128,8 +128,14 @@ def compare(
     figures = formats_of(formats)
     tables = survey(models, text, folder, asked, force=force, load=_load, stage=bar)
     if (folder / "results.parquet").exists():
+        from interlingua.cli.terminal import visible
+        from interlingua.errors import FormatError
+
         # Maps of layers that were asked for since.
-        tables = replace(tables, layers=read(folder).layers)
+        try:
+            tables = replace(tables, layers=read(folder).layers)
+        except FormatError as error:
+            typer.echo(f"maps of layers are left out: {visible(str(error))}", err=True)
     with bar("writing the report"):
         place = publish(tables, folder, formats=figures, title=title)
     show(tables, place, as_json=as_json)

@@ -263,7 +263,10 @@ def fetch(
 
 @contextmanager
 def _bars() -> Iterator[Callable[[str], Callable[[int, int | None], None]]]:
-    """A progress bar a file, on the terminal's standard error."""
+    """A progress bar a file, on the terminal's standard error; nothing where it is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _name: lambda _done, _total: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
@@ -274,7 +277,7 @@ def _bars() -> Iterator[Callable[[str], Callable[[int, int | None], None]]]:
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(file=sys.stderr), disable=not sys.stderr.isatty()) as bars:
+    with Progress(*columns, console=Console(file=sys.stderr)) as bars:
 
         def start(name: str) -> Callable[[int, int | None], None]:
             task = bars.add_task(name, total=None)

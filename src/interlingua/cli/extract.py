@@ -74,6 +74,7 @@ def extract(
         bool, typer.Option("--moments", help="Compare languages and keep no vectors: --out is a folder.")
     ] = False,
     layers: Annotated[str, typer.Option(help="With --moments: only these layers, 0,4,8.")] = "",
+    pivot: Annotated[str, typer.Option(help="With --moments: this language with every other, not all pairs.")] = "",
     engine: EngineName = "local",
     address: Address = "",
     workers: Workers = 0,
@@ -113,12 +114,14 @@ def extract(
     only = tuple(int(part) for part in layers.split(",") if part.strip().isdigit())
     if layers and (not moments or len(only) < len(layers.split(","))):
         raise InputError(f"--layers {layers!r} is for --moments, which compares some of them: 0,4,8")
+    if pivot and not moments:
+        raise InputError(f"--pivot {pivot} is for --moments, which compares languages")
     records = _records(corpus, tags(langs), split, rows, level)
     if dry_run:
         drawn = blueprints(model, stack, revision, trust_remote_code)
         facts = plan(drawn, records, how, device, as_json=as_json)
         if as_if:
-            facts["as_if"] = scaled(facts["total"], as_if, drawn, level, len(only))
+            facts["as_if"] = scaled(facts["total"], as_if, drawn, level, len(only), all_pairs=not pivot)
         if tflops:
             price = facts.get("as_if") or facts["total"]
             price["seconds"] = price["flops"] / (tflops * 1e12 * max(1, workers))
@@ -141,7 +144,7 @@ def extract(
     }
     if moments:
         loaded = models_of(model, random_except, loading)
-        _stream(loaded, records, {**how, "layers": only}, out or Path(), where, as_json=as_json)
+        _stream(loaded, records, {**how, "layers": only, "pivot": pivot}, out or Path(), where, as_json=as_json)
         return
     _run(models_of(model, random_except, loading), records, how, out or Path(), where, as_json=as_json)
 
@@ -256,12 +259,18 @@ def plan(
 
 
 def scaled(
-    total: Mapping[str, Any], as_if: str, model: Model | PerLanguage, level: str, layers: int = 0
+    total: Mapping[str, Any],
+    as_if: str,
+    model: Model | PerLanguage,
+    level: str,
+    layers: int = 0,
+    *,
+    all_pairs: bool = True,
 ) -> dict[str, Any]:
     """The price of another size: of so many languages and sentences like these.
 
     Beside it what `--moments` keeps: for every layer and block of rows, float64 matrices of width x width, one a
-    language and one a pair of the first language with another.
+    language and one a pair; those of a block are in the memory of the worker that makes them.
     """
     from interlingua.analyses.streamed import BLOCKS
     from interlingua.errors import InputError
@@ -273,13 +282,16 @@ def scaled(
     many = int(languages) * int(sentences)
     found = {key: round(value * many / total["sentences"]) for key, value in total.items()}
     shape = (model.default or next(iter(model.models.values())) if isinstance(model, PerLanguage) else model).layers
-    matrices = BLOCKS * (layers or len(shape)) * (2 * int(languages) - 1)
-    return {**found, "languages": int(languages), "moments": matrices * 8 * shape.width**2}
+    n = int(languages)
+    block = (layers or len(shape)) * (n + (n * (n - 1) // 2 if all_pairs else n - 1)) * 8 * shape.width**2
+    return {**found, "languages": n, "moments": BLOCKS * block, "memory": block}
 
 
 def _tell_scale(facts: Mapping[str, Any], tflops: float, workers: int) -> None:
     if price := facts.get("as_if"):
-        typer.echo(f"as if {price['languages']:,} languages: {told(price)}; with --moments {human(price['moments'])}")
+        typer.echo(f"as if {price['languages']:,} languages: {told(price)}")
+        on_disk, held = human(price["moments"]), human(price["memory"])
+        typer.echo(f"with --moments {on_disk} on disk, and {held} in the memory of each worker")
     if tflops:
         hours = (facts.get("as_if") or facts["total"])["seconds"] / 3600
         typer.echo(f"at {tflops:g} TFLOP/s on {workers:,} worker{'s' * (workers != 1)}: {hours:,.1f} hours")

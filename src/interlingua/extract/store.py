@@ -139,7 +139,9 @@ class Store:
                 if "environment" in entry:
                     continue
                 key = entry["language"], int(entry["block"])
-            except (ValueError, KeyError, TypeError) as error:
+                if key[0] not in self.group.attrs["languages"]:
+                    raise ValueError(f"{key[0]!r} is not in the store")
+            except (ValueError, KeyError, TypeError, OverflowError) as error:
                 raise FormatError(path, number, "is no line of a commit log: delete the store and run again") from error
             if entry.get("redo"):
                 done.pop(key, None)
@@ -209,7 +211,9 @@ class Store:
                 return Representations(arrays, attributes["signature"], _unpack(labels["ids"]))
             found = {lang: _labels(labels[str(lang)]) for lang in arrays}
         except (ValueError, KeyError, OSError) as error:
-            raise FormatError(self.path, None, f"damaged labels ({error}): run the extraction again") from error
+            raise FormatError(
+                self.path, None, f"damaged labels ({error}): delete it and run the extraction again"
+            ) from error
         return WordRepresentations(arrays, attributes["signature"], found)
 
 
@@ -310,20 +314,30 @@ def _opened(path: Path, mode: str) -> Any:
     """The group at a place, if it is a store of ours in a version that this reads."""
     try:
         group = _zarr().open_group(path, mode=mode)
-        if "interlingua" not in group.attrs or "signature" not in group.attrs:
-            raise InputError(f"{path} is a Zarr group of something else: choose another place")
-        lost = [lang for lang in group.attrs["languages"] if lang not in group]
-    except InputError:
-        raise
-    except (ValueError, KeyError, OSError) as error:
+        ours = "interlingua" in group.attrs and "signature" in group.attrs
+        wrong = _wrong(group) if ours else ""
+    except (ValueError, KeyError, TypeError, OverflowError, OSError) as error:
         raise FormatError(path, None, f"cannot be opened ({error}): delete it and run the extraction again") from error
-    if lost:
-        raise FormatError(path, None, f"{lost[0]} is gone from it: delete it and run the extraction again")
+    if not ours:
+        raise InputError(f"{path} is a Zarr group of something else: choose another place")
+    if wrong:
+        raise FormatError(path, None, f"{wrong}: delete it and run the extraction again")
     if group.attrs["interlingua"] != VERSION:
         raise FormatError(
             path, None, f"was written in version {group.attrs['interlingua']} of the format, this reads {VERSION}"
         )
     return group
+
+
+def _wrong(group: Any) -> str:
+    """What is amiss in what a store says of itself. Its languages are paths inside it: nothing else may be one."""
+    names = list(group.attrs["languages"])
+    if odd := [name for name in names if str(Language.parse(name)) != name]:
+        return f"{odd[0]!r} in it is no language"
+    if min(int(group.attrs[key]) for key in ("block", "budget")) < 1:
+        return "its plan has blocks of nothing"
+    lost = [name for name in names if name not in group]
+    return f"{lost[0]} is gone from it" if lost else ""
 
 
 def open_store(path: str | Path) -> Representations | WordRepresentations:

@@ -6,6 +6,7 @@ sentences, ...) and `config.json` (what was asked for, resolved, and the version
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -98,6 +99,22 @@ def whole(path: Path, content: bytes) -> None:
     partial = path.with_name(path.name + ".partial")
     partial.write_bytes(content)
     partial.replace(path)
+
+
+def keep_found(path: Path, found: Any) -> None:
+    """Keep what was found for a later run, with its hash, whole or not at all."""
+    text = json.dumps(found)
+    whole(path, f'{{"sha256": "{hashlib.sha256(text.encode()).hexdigest()}", "found": {text}}}'.encode())
+
+
+def kept_found(path: Path) -> Any:
+    """What `keep_found` kept; None where it is not there, or is not what was written: then it is made again."""
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        found, written = held["found"], held["sha256"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return found if hashlib.sha256(json.dumps(found).encode()).hexdigest() == written else None
 
 
 def write_scores(folder: Path, scores: pd.DataFrame, **beside: pd.DataFrame) -> None:
