@@ -111,7 +111,7 @@ class ConceptRun:
         if links is None:
             with self.stage(f"aligning words, {tags[0]} and {tags[1]}"):
                 found = align(words[0], words[1], method=self.how.aligner)
-            keep_found(place, links := [[list(map(int, pair)) for pair in each] for each in found])
+            links = keep_found(place, [[list(map(int, pair)) for pair in each] for each in found])
         if source != tags[0]:
             words, links = words[::-1], [[(j, i) for i, j in each] for each in links]
         made = lexicon(source, target, zip(*words, strict=True), links, fold=self.how.fold)
@@ -137,7 +137,7 @@ class ConceptRun:
         place = self.folder / CACHE / f"{name}.json"
         found = kept_found(place)
         if found is None:
-            keep_found(place, found := make())
+            found = keep_found(place, make())
         self.scores += found["scores"]
         self.sweeps += found.get("sweeps", [])
         self.concepts += found.get("concepts", [])

@@ -101,7 +101,7 @@ class MapRun:
             with self.stage("aligning words"):
                 words = [[s.words for s in columns[lang]] for lang in self.langs]
                 found = align(words[0], words[1], method=aligner, symmetrise="intersection")
-            keep_found(place, links := [[list(map(int, pair)) for pair in each] for each in found])
+            links = keep_found(place, [[list(map(int, pair)) for pair in each] for each in found])
         return [[(i, j) for i, j in each] for each in links]
 
     def layers(self, space: str, count: int, judge: Judge, reps: Any = None) -> None:
@@ -119,7 +119,7 @@ class MapRun:
                         # what stands beside the models must not cost their own numbers
                         self.left_out[space] = str(error)
                         return
-                    keep_found(place, kept)
+                    kept = keep_found(place, kept)
                 self.rows += kept["rows"]
                 self.found += kept["found"]
                 progress(layer + 1, count)

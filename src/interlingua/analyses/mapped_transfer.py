@@ -99,7 +99,7 @@ def mapped_transfer(
                         with stage(f"{setup}, layer {layer}, {done} of {total}") as progress:
                             made = _run(task, below(layer), train, development, tests, folder, how, seed, progress)
                         about = {"setup": setup, "layer": layer, "seed": seed}
-                        keep_found(place, found := [{**about, **row} for row in made])
+                        found = keep_found(place, [{**about, **row} for row in made])
                     rows += found
         tables = GraftTables.of(json.loads(json.dumps(config)), rows)
         write_graft(tables, folder)

@@ -174,8 +174,7 @@ def _neurons(run: TransferRun, reps: Representations) -> Iterator[dict[str, Any]
                     ends = {"low": min(changes), "high": max(changes)} if kind == RANDOM else {}
                     rows.append({"layer": layer, "kind": kind, "neurons": len(sets[0]), "language": lang,
                                  "change": float(np.mean(changes)), **ends})  # fmt: skip
-            keep_found(_silence(run, reps, layer), rows)
-            kept[layer] = rows
+            kept[layer] = keep_found(_silence(run, reps, layer), rows)
             progress(layer, blocks)
     for found in kept.values():
         yield from found

@@ -192,7 +192,7 @@ class TransferRun:
         place = self._kept(name, setting, seed)
         kept: dict[str, Any] | None = kept_found(place)
         if kept is None:
-            keep_found(place, kept := make())
+            kept = keep_found(place, make())
         if name or not self.how.keep:
             shutil.rmtree(self._place(name, setting, seed), ignore_errors=True)
         return kept

@@ -180,8 +180,8 @@ class UnseenRun:
                 run = pretrain(config, place, device=self.place, progress=told)
             lines = len(self.text(scheme).read_text(encoding="utf-8").splitlines())
             best = min(_held(place), key=lambda row: row["bits"])
-            facts = {"arm": arm, "scheme": scheme, "updates": run.updates, "lines": lines, **best}
-            keep_found(kept, facts)
+            found = {"arm": arm, "scheme": scheme, "updates": run.updates, "lines": lines, **best}
+            facts = keep_found(kept, found)
             for name in ("checkpoint.pt", "data", "model", "tensorboard"):
                 shutil.rmtree(place / name, ignore_errors=True)
                 (place / name).unlink(missing_ok=True)

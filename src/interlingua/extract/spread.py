@@ -82,8 +82,9 @@ def computed(work: Work, recipe: Recipe, passage: Passage, budget: int) -> tuple
 
 
 def loaded(recipe: Recipe) -> Model:
-    """In a worker: the model, loaded once."""
-    if recipe.asked not in _loaded:
+    """In a worker: the model, loaded once, and again where it is another by now."""
+    if recipe.asked not in _loaded or _loaded[recipe.asked].weights != recipe.weights:
+        _loaded.pop(recipe.asked, None)
         torch.set_num_threads(recipe.threads)
         while len(_loaded) >= KEPT:
             _loaded.pop(next(iter(_loaded)))

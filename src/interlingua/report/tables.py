@@ -101,10 +101,11 @@ def whole(path: Path, content: bytes) -> None:
     partial.replace(path)
 
 
-def keep_found(path: Path, found: Any) -> None:
-    """Keep what was found for a later run, with its hash, whole or not at all."""
+def keep_found(path: Path, found: Any) -> Any:
+    """Keep what was found for a later run, with its hash, whole or not at all; as that run will find it."""
     text = json.dumps(found)
     whole(path, f'{{"sha256": "{hashlib.sha256(text.encode()).hexdigest()}", "found": {text}}}'.encode())
+    return json.loads(text)
 
 
 def kept_found(path: Path) -> Any:
