@@ -36,12 +36,13 @@ class Engine:
     """Where work is done: here, or by `workers` of a Ray cluster (0: as many as it has GPUs, or else processors).
 
     `address` is that of a cluster (`auto`, `HOST:6379`, `ray://HOST:10001`); without one, a cluster is started on this
-    machine and stopped in the end.
+    machine and stopped in the end. `device`: what workers compute on, cpu or cuda; by default GPUs where it has some.
     """
 
     name: str = LOCAL
     address: str = ""
     workers: int = 0
+    device: str = ""
 
     def __post_init__(self) -> None:
         if self.name not in ENGINES:
@@ -50,6 +51,10 @@ class Engine:
             raise InputError(f"{self.workers} workers are none: name at least 1, or 0 for all there are")
         if self.name == LOCAL and self.address:
             raise InputError("an address is that of a Ray cluster: say --engine ray as well")
+        if self.spread and self.device.partition(":")[0] not in ("", "cpu", "cuda"):
+            raise InputError(
+                f"workers compute on cpu or on cuda, not on {self.device}: leave --device out, or name one"
+            )
 
     @property
     def spread(self) -> bool:
@@ -63,10 +68,14 @@ HERE = Engine()
 class Workers:
     """A cluster that work can be given to."""
 
-    def __init__(self, ray: Any, asked: int) -> None:
+    def __init__(self, ray: Any, asked: int, device: str = "") -> None:
         self.ray = ray
         there = ray.cluster_resources()
         self.gpus, processors = int(there.get("GPU", 0)), there.get("CPU", 1)
+        if device.startswith("cuda") and not self.gpus:
+            raise InputError("the cluster has no GPU: leave --device out, or say --device cpu")
+        if device == "cpu":
+            self.gpus = 0
         self.number = asked or self.gpus or max(1, int(processors))
         self.needs: dict[str, float] = {"num_cpus": min(1.0, processors / self.number)}
         if self.gpus:
@@ -161,7 +170,7 @@ def workers(engine: Engine) -> Iterator[Workers]:
             hint = "is it there, and is its token here (RAY_AUTH_TOKEN_PATH)?" if engine.address else "see above"
             raise InputError(f"no Ray cluster answers at {engine.address or 'this machine'}: {why}: {hint}") from error
     try:
-        yield Workers(ray, engine.workers)
+        yield Workers(ray, engine.workers, engine.device)
     finally:
         if not connected:
             ray.shutdown()

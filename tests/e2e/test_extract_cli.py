@@ -163,11 +163,18 @@ def test_the_cost_of_another_size(here):
     assert price["seconds"] == pytest.approx(price["flops"] / 8e12)
     # 20 blocks, 9 layers, 20 languages and 190 pairs, float64
     assert price["moments"] == 20 * 9 * 210 * 8 * 256**2
-    assert price["memory"] == price["moments"] / 20
+    assert price["memory"] == price["moments"] / 20 + 20 * 9 * 4 * 256 * 4096
+    assert price["read"] == 1
+    # half a GiB holds a few languages at a time, which are read again
+    less = json.loads(here(*arguments, "--as-if", "20x1000", "--moments", "--memory", "0.5", "--json").stdout)["as_if"]
+    assert less["memory"] < 2**29
+    assert less["flops"] == pytest.approx(less["read"] * price["flops"])
+    assert less["read"] > 1
     # and 19 pairs with one of them
     some = here(*arguments, "--moments", "--layers", "0,8", "--pivot", "en", "--as-if", "20x1000", "--json").stdout
     assert json.loads(some)["as_if"]["moments"] == 20 * 2 * 39 * 8 * 256**2
     assert "as if 20 languages: 20,000 sentences" in here(*arguments, "--as-if", "20x1000").stdout
     assert "say languages x sentences" in here(*arguments, "--as-if", "many").stderr
+    assert "leave out --level" in here(*arguments, "--as-if", "20x1000", "--level", "word").stderr
     assert "is for --moments" in here(*arguments, "--layers", "0,8").stderr
     assert "is for --moments" in here(*arguments, "--pivot", "en").stderr

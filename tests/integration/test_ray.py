@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import psutil
 import pytest
 
 import interlingua as il
-from interlingua.analyses.streamed import stream
+from interlingua.analyses.streamed import CHUNK, Shares, stream
 from interlingua.analyses.transfer import Attempt, transfer
 from interlingua.cluster import DiedError, Engine, Workers, workers
 from interlingua.errors import InputError, MissingExtraError, UnknownNameError
@@ -196,6 +197,60 @@ def test_moments_go_on_after_a_kill_and_do_not_take_what_is_damaged(model, tmp_p
     three = il.parallel("everyday", "en", "fr", "zh")[:40]
     found = stream(model, three, tmp_path / "z", pivot="zh", layers=(1,), blocks=4)
     assert {(row.source, row.target) for row in found.itertuples()} == {("zh-Hans", "en"), ("zh-Hans", "fr")}
+
+
+def test_shares_of_pairs_hold_less_and_say_the_same(model, tmp_path):
+    four = il.parallel("everyday", "en", "fr", "zh", "ru")[:48]
+    for pivot in ("", "fr"):
+        usual = stream(model, four, tmp_path / f"all{pivot}", blocks=4, pivot=pivot)
+        for engine in (Engine(), RAY):
+            folder = tmp_path / f"few{pivot}{engine.name}"
+            found = stream(model, four, folder, blocks=4, pivot=pivot, memory=1, engine=engine)
+            # one pair at a time, and the same to the last digit
+            assert len(list(folder.rglob("*.npz"))) == 4 * len(usual[["source", "target"]].drop_duplicates())
+            pd.testing.assert_frame_equal(usual, found, check_exact=True)
+    assert len(list((tmp_path / "all").rglob("*.npz"))) == 4
+    # one model a language too
+    two = PerLanguage.by_tag({"en": model, "fr": il.load_model(model, random=True), "zh": model, "ru": model})
+    how = {"blocks": 4, "measures": ("linear_cka",), "layers": (1,)}
+    usual, found = (stream(two, four, tmp_path / f"two{memory}", memory=memory, **how) for memory in (10**9, 1))
+    pd.testing.assert_frame_equal(usual, found, check_exact=True)
+
+
+@pytest.mark.parametrize("pivot", [True, False])
+@pytest.mark.parametrize("memory", [1, 10**6, 3 * 10**6, 10**7, 10**9])
+def test_shares_are_all_pairs_and_fit(pivot, memory):
+    names = [str(i) for i in range(13)]
+    pairs = [pair for pair in combinations(names, 2) if not pivot or pair[0] == "0"]
+    shares = Shares.of(pairs, memory, layers=2, all_layers=3, width=64)
+    assert sorted(chain.from_iterable(shares.pairs)) == sorted(pairs)
+    # a pair and two languages are the least
+    assert shares.memory <= max(memory, 3 * shares.moments + 2 * shares.vectors)
+    assert shares.vectors == 3 * 4 * 64 * CHUNK
+    if memory == 10**9:
+        assert len(shares.pairs) == 1
+        assert shares.read == 13
+        assert shares.on_disk == (13 + len(pairs)) * 2 * 8 * 64**2
+
+
+def test_workers_compute_where_it_is_said():
+    class Cluster:
+        def __init__(self, gpus):
+            self.gpus = gpus
+
+        def cluster_resources(self):
+            return {"CPU": 8.0, **({"GPU": self.gpus} if self.gpus else {})}
+
+    usual = Workers(Cluster(2.0), 4)
+    assert (usual.device, usual.needs) == ("cuda", {"num_cpus": 1.0, "num_gpus": 0.5})
+    without = Workers(Cluster(2.0), 4, "cpu")
+    assert (without.device, without.needs) == ("cpu", {"num_cpus": 1.0})
+    assert Workers(Cluster(2.0), 0, "cuda:1").device == "cuda"
+    with pytest.raises(InputError, match="the cluster has no GPU"):
+        Workers(Cluster(0), 4, "cuda")
+    with pytest.raises(InputError, match="not on mps"):
+        Engine("ray", device="mps")
+    assert not Engine(device="mps").spread
 
 
 def test_a_grid_of_transfer_runs_is_the_same(model, tmp_path):

@@ -22,6 +22,7 @@ from interlingua.corpora.aligner import align
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.extract import extract
 from interlingua.extract.words import Sentence, sentences
+from interlingua.folders import writing
 from interlingua.languages import Language
 from interlingua.models.load import DECODER, ENCODER, load_model, shown
 from interlingua.report.concepts import ACROSS
@@ -255,10 +256,8 @@ class ConceptRun:
         how: dict[str, Any] = {"restarts": self.how.restarts, "fold": self.how.fold}
         made = discover(reps, layer, *group, k=k, seed=seed, device=str(self.how.loading.get("device", "")), **how)
         apart = silhouette(concept_rows(reps, layer, group), made.labels, seed=seed)
-        unfinished = place.with_name(place.name + ".partial")
-        with unfinished.open("wb") as file:
+        with writing(place) as file:
             np.savez(file, labels=made.labels, inertia=made.inertia, silhouette=apart)
-        unfinished.replace(place)
         return made, apart
 
     def _again(

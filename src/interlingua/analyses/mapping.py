@@ -20,7 +20,7 @@ from interlingua.analyses.map_run import KEPT, WAYS_OF, Judge, MapRun, Pair, Pla
 from interlingua.analyses.survey import made_with, same_run
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.extract.words import Sentence, sentences
-from interlingua.folders import claimed
+from interlingua.folders import claimed, whole
 from interlingua.languages import Language
 from interlingua.mapping.alignment import Alignment, open_alignment
 from interlingua.mapping.induce import Words, check_apart, mutual
@@ -36,7 +36,7 @@ from interlingua.mapping.levels import (
 from interlingua.mapping.static import static_words
 from interlingua.models.load import shown
 from interlingua.report.mapped import MapTables, full
-from interlingua.report.tables import INDUCED, whole
+from interlingua.report.tables import INDUCED
 from interlingua.types import Dictionary, ParallelCorpus, TextCorpus, WordRepresentations
 from interlingua.types.corpus import digest
 

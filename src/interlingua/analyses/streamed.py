@@ -4,18 +4,21 @@ Rows are cut into blocks. Of each block, here or on a worker of a cluster, vecto
 time and become second moments, which are merged as they come; blocks are kept apart in a folder, so a run that was
 killed goes on, and leaving them out one by one gives intervals. What the moments say is exact: ANC, linear and debiased
 CKA, Procrustes. What needs pairs of sentences (matching, CSLS) cannot be had this way.
+
+Moments grow with the square of the width, so pairs are cut into shares whose moments fit into memory; a language that
+is in several shares is read again for each.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
+import math
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, fields
-from itertools import combinations
+from dataclasses import dataclass, fields, replace
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +31,13 @@ from interlingua.extract import extract
 from interlingua.extract.extraction import columns_of, signature
 from interlingua.extract.options import Extraction
 from interlingua.extract.spread import Recipe, loaded
-from interlingua.folders import claimed
+from interlingua.folders import claimed, whole, writing
 from interlingua.languages import Language
 from interlingua.measures.joined import FROM_MOMENTS
 from interlingua.measures.moments import Joint, Moments, Side, joint_of, leave_one_out, merge, merge_sides, side_of
 from interlingua.measures.moments import centred as centre
 from interlingua.models import Model, PerLanguage, load_model
-from interlingua.report.tables import CONFIG, RESULTS, harmless, pandas, whole
+from interlingua.report.tables import CONFIG, RESULTS, harmless, pandas
 from interlingua.stats.intervals import jackknife
 from interlingua.types import ParallelCorpus
 
@@ -44,10 +47,61 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 Pair = tuple[str, str]
 Kept = dict[str, Array]
-# Rows whose vectors are in memory at once.
-CHUNK = 4096
+# Rows whose vectors are in memory at once, and how many bytes those of a language may be before it is fewer rows.
+CHUNK, FEWEST, VECTORS = 4096, 256, 2**28
 BLOCKS = 20
+# Bytes that a worker holds of vectors and moments.
+MEMORY = 8 * 2**30
 PARTS = "parts"
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Pairs cut up so that those of a share are held at once; what that takes, and leaves on disk."""
+
+    pairs: tuple[tuple[Pair, ...], ...]
+    # bytes: the moments of one language or pair of a block, and the vectors of one language of a chunk
+    moments: int
+    vectors: int
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair], memory: int, *, layers: int, all_layers: int, width: int) -> Shares:
+        """As few as fit into memory; one pair at the least."""
+        moments, vectors = layers * 8 * width**2, all_layers * 4 * width * chunk_of(all_layers, width)
+        firsts, seconds = (list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
+        if len(firsts) == 1:
+            # b languages beside the pivot: b pairs, b + 1 languages
+            most = (memory - moments - vectors) // (2 * moments + vectors)
+        else:
+            # b languages with b others: b² pairs, 2b languages
+            side = moments + vectors
+            most = (math.isqrt(side**2 + moments * memory) - side) // moments
+            firsts = seconds = list(dict.fromkeys(chain.from_iterable(pairs)))
+            if len(pairs) * moments + len(firsts) * side <= memory:
+                most = len(firsts)
+        most = max(1, most)
+        by_tile: dict[tuple[int, int], list[Pair]] = {}
+        for one, other in pairs:
+            by_tile.setdefault((firsts.index(one) // most, seconds.index(other) // most), []).append((one, other))
+        return cls(tuple(map(tuple, by_tile.values())), moments, vectors)
+
+    @property
+    def read(self) -> int:
+        """How many languages are read, those of several shares more than once."""
+        return sum(len(set(chain.from_iterable(share))) for share in self.pairs)
+
+    @property
+    def on_disk(self) -> int:
+        """Bytes of all moments of one block of rows."""
+        return self.moments * (self.read + sum(map(len, self.pairs)))
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the largest share takes."""
+        return max(
+            len(share) * self.moments + len(set(chain.from_iterable(share))) * (self.moments + self.vectors)
+            for share in self.pairs
+        )
 
 
 @dataclass(frozen=True)
@@ -58,6 +112,13 @@ class Streamed:
     layers: tuple[int, ...]
     measures: tuple[str, ...]
     options: Mapping[str, Any]
+    # rows whose vectors are made at once
+    chunk: int
+
+
+def chunk_of(layers: int, width: int) -> int:
+    """Rows whose vectors are made at once; the network alone decides it, so that sums are the same wherever made."""
+    return min(CHUNK, max(FEWEST, VECTORS // (4 * layers * width)))
 
 
 def stream(
@@ -69,13 +130,15 @@ def stream(
     measures: Sequence[str] = ("anc", "linear_cka", "debiased_cka"),
     layers: Sequence[int] = (),
     blocks: int = BLOCKS,
+    memory: int = MEMORY,
     engine: Engine = HERE,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
     **options: Any,
 ) -> pd.DataFrame:
     """A row a layer, pair and measure: value, 95 % interval (jackknife over blocks) and number of sentences.
 
-    `pivot`: this language with every other; all pairs by default. Options are those of `extract`.
+    `pivot`: this language with every other; all pairs by default. `memory`: bytes that a worker may hold of vectors and
+    moments; with less, languages are read more often, and the numbers are the same. Options are those of `extract`.
     """
     if unknown := [name for name in measures if name not in FROM_MOMENTS]:
         raise UnknownNameError("measure of moments", unknown[0], FROM_MOMENTS)
@@ -83,31 +146,68 @@ def stream(
         raise InputError(f"{len(corpus)} sentences in {blocks} blocks: take at least 2 blocks of 4 sentences")
     network = load_model(model) if isinstance(model, str) else model
     langs = [str(lang) for lang in corpus.langs]
-    asked = Streamed(_pairs(langs, pivot), _layers(network, corpus, layers), tuple(measures), options)
+    shapes = [network.of(lang).layers for lang in corpus.langs]
+    deepest, widest = max(map(len, shapes)), max(shape.width for shape in shapes)
+    asked = Streamed(
+        _pairs(langs, pivot),
+        _layers(network, corpus, layers),
+        tuple(measures),
+        options,
+        chunk_of(deepest, widest),
+    )
     folder = Path(out)
     with claimed(folder):
+        shares = Shares.of(asked.pairs, memory, layers=len(asked.layers), all_layers=deepest, width=widest).pairs
         parts = folder / f"{PARTS}-{_begun(folder, network, corpus, asked, blocks)}"
         parts.mkdir(exist_ok=True)
         edges = [round(i * len(corpus) / blocks) for i in range(blocks + 1)]
-        left = [i for i in range(blocks) if not _whole(parts / f"{i}.npz")]
-        done = len(corpus) - sum(edges[i + 1] - edges[i] for i in left)
-        progress(done, len(corpus))
+        places = {(i, share): parts / f"{i}-{_name(share)}.npz" for share in shares for i in range(blocks)}
+        left = [key for key, place in places.items() if not _whole(place)]
+        total = len(corpus) * len(shares)
+        done = total - sum(edges[i + 1] - edges[i] for i, _ in left)
+        progress(done // len(shares), len(corpus))
         with workers(engine) if engine.spread else nullcontext() as there:
-            texts = (corpus[edges[i] : edges[i + 1]] for i in left)
+            texts = (_read_by(share, corpus)[edges[i] : edges[i + 1]] for i, share in left)
+            given = ((text, replace(asked, pairs=share)) for text, (_, share) in zip(texts, left, strict=True))
             if there is None:
-                made: Iterator[Kept] = (moments_of(network, text, asked) for text in texts)
+                made: Iterator[Kept] = (moments_of(_of(network, text), text, part) for text, part in given)
             else:
-                recipes = {lang: Recipe.of(network.of(Language.parse(lang)), there.device) for lang in langs}
-                made = there.each(moments_there, ((recipes, text, asked) for text in texts))
-            for i, kept in zip(left, made, strict=True):
-                content = io.BytesIO()
-                np.savez(content, **kept)  # type: ignore[arg-type]
-                whole(parts / f"{i}.npz", content.getvalue())
-                done += edges[i + 1] - edges[i]
-                progress(done, len(corpus))
-        table = pandas().DataFrame(_values([parts / f"{i}.npz" for i in range(blocks)], asked))
+                recipes = {lang: Recipe.of(network.of(lang), there.device) for lang in corpus.langs}
+                made = there.each(
+                    moments_there,
+                    (({str(lang): recipes[lang] for lang in text.langs}, text, part) for text, part in given),
+                )
+            for key, kept in zip(left, made, strict=True):
+                with writing(places[key]) as file:
+                    np.savez(file, **kept)  # type: ignore[arg-type]
+                done += edges[key[0] + 1] - edges[key[0]]
+                progress(done // len(shares), len(corpus))
+        rows = [
+            row
+            for share in shares
+            for row in _values([places[i, share] for i in range(blocks)], replace(asked, pairs=share))
+        ]
+        order = {pair: place for place, pair in enumerate(asked.pairs)}
+        rows.sort(key=lambda row: (row["layer"], order[row["source"], row["target"]]))
+        table = pandas().DataFrame(rows)
         whole(folder / f"{RESULTS}.csv", harmless(table).to_csv(index=False).encode())
     return table
+
+
+def _read_by(share: Sequence[Pair], corpus: ParallelCorpus) -> ParallelCorpus:
+    """The languages of a share alone."""
+    needed = set(chain.from_iterable(share))
+    return corpus.languages(*(lang for lang in corpus.langs if str(lang) in needed))
+
+
+def _of(model: Model | PerLanguage, text: ParallelCorpus) -> Model | PerLanguage:
+    """What reads these languages."""
+    return model if isinstance(model, Model) else PerLanguage({lang: model.of(lang) for lang in text.langs})
+
+
+def _name(share: Sequence[Pair]) -> str:
+    """What tells a share's files from another's."""
+    return hashlib.sha256(repr(share).encode()).hexdigest()[:8]
 
 
 def _pairs(langs: Sequence[str], pivot: str) -> tuple[Pair, ...]:
@@ -140,7 +240,7 @@ def _begun(folder: Path, model: Model | PerLanguage, corpus: ParallelCorpus, ask
         "pairs": asked.pairs,
         "layers": asked.layers,
         "blocks": blocks,
-        "chunk": CHUNK,
+        "chunk": asked.chunk,
     }
     text = json.dumps(facts, indent=1, sort_keys=True, default=str)
     place = folder / CONFIG
@@ -159,9 +259,9 @@ def moments_of(model: Model | PerLanguage, text: ParallelCorpus, asked: Streamed
     """Moments of a block by language, pair and layer."""
     sides: dict[tuple[str, int], Side] = {}
     both: dict[tuple[Pair, int], Joint] = {}
-    for start in range(0, len(text), CHUNK):
+    for start in range(0, len(text), asked.chunk):
         # a last chunk of a row or two has moments as well
-        reps = extract(model, text[start : start + CHUNK], **asked.options)
+        reps = extract(model, text[start : start + asked.chunk], **asked.options)
         for layer in asked.layers:
             rows = {str(lang): centre(np.asarray(reps[lang, layer])) for lang in reps.langs}
             own = {lang: side_of(some) for lang, some in rows.items()}

@@ -23,7 +23,7 @@ from interlingua.analyses.details import details
 from interlingua.analyses.sweep import JACKKNIFED, Cache, model_name
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.extract import extract
-from interlingua.folders import claimed
+from interlingua.folders import claimed, whole
 from interlingua.languages import Language
 from interlingua.measures.catalog import find
 from interlingua.measures.papers import paper
@@ -339,9 +339,7 @@ def same_run(folder: Path, config: dict[str, Any], *, force: bool, may_differ: S
             shutil.rmtree(folder / REPRESENTATIONS, ignore_errors=True)
     elif any(p.name != ".lock" for p in folder.iterdir()):
         raise InputError(f"{folder} is not empty and holds no run: choose another folder, or --force to write there")
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps({"schema": SCHEMA, **config}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.replace(path)
+    whole(path, (json.dumps({"schema": SCHEMA, **config}, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def _unlike(key: str, before: Any, now: Any) -> str:

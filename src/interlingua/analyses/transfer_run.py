@@ -17,8 +17,9 @@ import torch
 from interlingua.analyses.relate import MEASURES
 from interlingua.cluster import Workers
 from interlingua.errors import InputError
+from interlingua.folders import whole
 from interlingua.models.load import load_model, seeded
-from interlingua.report.tables import CACHE, PREDICTIONS, TUNED, keep_found, kept_found, whole
+from interlingua.report.tables import CACHE, PREDICTIONS, TUNED, keep_found, kept_found
 from interlingua.report.transfer_tables import BILSTM, COMMON, FREQUENT, WHOLE
 from interlingua.transfer.ablate import reinitialise
 from interlingua.transfer.bilstm import BiLstm

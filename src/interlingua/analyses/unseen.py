@@ -38,10 +38,10 @@ from interlingua.analyses.unseen_run import ORDER, Split, Stage, Trial, UnseenRu
 from interlingua.corpora.transliterate import scheme as scheme_named
 from interlingua.errors import FormatError, InputError, UnknownNameError
 from interlingua.extract.words import sentences
-from interlingua.folders import claimed
+from interlingua.folders import claimed, whole
 from interlingua.models.load import Model, load_model
 from interlingua.pretrain.prepare import source_lines
-from interlingua.report.tables import EXPECTATION, PLAN, whole
+from interlingua.report.tables import EXPECTATION, PLAN
 from interlingua.report.unseen_tables import UnseenTables, write_unseen
 from interlingua.transfer.task import HeadTask, Task
 from interlingua.transfer.tasks import task as task_named

@@ -19,12 +19,13 @@ from interlingua.corpora.transliterate import scheme as scheme_named
 from interlingua.corpora.transliterate import transliterated
 from interlingua.errors import InputError
 from interlingua.extract.words import sentences
+from interlingua.folders import whole
 from interlingua.models.load import Model, blueprint, load_model
 from interlingua.pretrain.config import SIZES, Config
 from interlingua.pretrain.log import Line
 from interlingua.pretrain.prepare import Never, source_lines
 from interlingua.pretrain.train import pretrain
-from interlingua.report.tables import ARMS, CACHE, PRETRAINED, RAW, keep_found, kept_found, whole
+from interlingua.report.tables import ARMS, CACHE, PRETRAINED, RAW, keep_found, kept_found
 from interlingua.report.transfer_tables import BILSTM as SCRATCH
 from interlingua.transfer.finetune import Tuning
 from interlingua.transfer.grids import Grid

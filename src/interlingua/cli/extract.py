@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,6 +76,7 @@ def extract(
     ] = False,
     layers: Annotated[str, typer.Option(help="With --moments: only these layers, 0,4,8.")] = "",
     pivot: Annotated[str, typer.Option(help="With --moments: this language with every other, not all pairs.")] = "",
+    memory: Annotated[float, typer.Option(help="With --moments: GiB that a worker may hold of them.", min=0.001)] = 8.0,
     engine: EngineName = "local",
     address: Address = "",
     workers: Workers = 0,
@@ -110,7 +112,7 @@ def extract(
         "budget": budget,
     }
     _check(how)
-    where = Engine(engine, address, workers)
+    where = Engine(engine, address, workers, device)
     only = tuple(int(part) for part in layers.split(",") if part.strip().isdigit())
     if layers and (not moments or len(only) < len(layers.split(","))):
         raise InputError(f"--layers {layers!r} is for --moments, which compares some of them: 0,4,8")
@@ -121,12 +123,16 @@ def extract(
         drawn = blueprints(model, stack, revision, trust_remote_code)
         facts = plan(drawn, records, how, device, as_json=as_json)
         if as_if:
-            facts["as_if"] = scaled(facts["total"], as_if, drawn, level, len(only), all_pairs=not pivot)
+            if level != "sentence":
+                raise InputError("--as-if is of sentences: leave out --level")
+            facts["as_if"] = scaled(facts["total"], as_if, drawn, len(only), memory, all_pairs=not pivot)
+            if moments:
+                facts["as_if"]["flops"] = round(facts["as_if"]["flops"] * facts["as_if"]["read"])
         if tflops:
             price = facts.get("as_if") or facts["total"]
             price["seconds"] = price["flops"] / (tflops * 1e12 * max(1, workers))
         if not as_json:
-            _tell_scale(facts, tflops, max(1, workers))
+            _tell_scale(facts, tflops, max(1, workers), moments=moments)
         if as_json:
             typer.echo(json.dumps(facts, indent=2))
         return
@@ -144,7 +150,14 @@ def extract(
     }
     if moments:
         loaded = models_of(model, random_except, loading)
-        _stream(loaded, records, {**how, "layers": only, "pivot": pivot}, out or Path(), where, as_json=as_json)
+        _stream(
+            loaded,
+            records,
+            {**how, "layers": only, "pivot": pivot, "memory": round(memory * 2**30)},
+            out or Path(),
+            where,
+            as_json=as_json,
+        )
         return
     _run(models_of(model, random_except, loading), records, how, out or Path(), where, as_json=as_json)
 
@@ -262,36 +275,46 @@ def scaled(
     total: Mapping[str, Any],
     as_if: str,
     model: Model | PerLanguage,
-    level: str,
-    layers: int = 0,
+    layers: int,
+    memory: float,
     *,
-    all_pairs: bool = True,
+    all_pairs: bool,
 ) -> dict[str, Any]:
     """The price of another size: of so many languages and sentences like these.
 
     Beside it what `--moments` keeps: for every layer and block of rows, float64 matrices of width x width, one a
-    language and one a pair; those of a block are in the memory of the worker that makes them.
+    language and one a pair; what a worker holds of them, and how often a language is read for that (`read`).
     """
-    from interlingua.analyses.streamed import BLOCKS
+    from interlingua.analyses.streamed import BLOCKS, Shares
     from interlingua.errors import InputError
     from interlingua.models import PerLanguage
 
     languages, _, sentences = as_if.lower().partition("x")
-    if level != "sentence" or not (languages.isdigit() and sentences.isdigit() and int(languages) * int(sentences)):
-        raise InputError(f"--as-if {as_if!r}: say languages x sentences, such as 200x1000000, at level sentence")
+    if not (languages.isdigit() and sentences.isdigit() and int(languages) > 1 and int(sentences)):
+        raise InputError(f"--as-if {as_if!r}: say languages x sentences, such as 200x1000000")
     many = int(languages) * int(sentences)
     found = {key: round(value * many / total["sentences"]) for key, value in total.items()}
     shape = (model.default or next(iter(model.models.values())) if isinstance(model, PerLanguage) else model).layers
-    n = int(languages)
-    block = (layers or len(shape)) * (n + (n * (n - 1) // 2 if all_pairs else n - 1)) * 8 * shape.width**2
-    return {**found, "languages": n, "moments": BLOCKS * block, "memory": block}
+    named = [str(i) for i in range(int(languages))]
+    pairs = [pair for pair in combinations(named, 2) if all_pairs or pair[0] == named[0]]
+    shares = Shares.of(
+        pairs, round(memory * 2**30), layers=layers or len(shape), all_layers=len(shape), width=shape.width
+    )
+    return {
+        **found,
+        "languages": len(named),
+        "moments": BLOCKS * shares.on_disk,
+        "memory": shares.memory,
+        "read": shares.read / len(named),
+    }
 
 
-def _tell_scale(facts: Mapping[str, Any], tflops: float, workers: int) -> None:
+def _tell_scale(facts: Mapping[str, Any], tflops: float, workers: int, *, moments: bool) -> None:
     if price := facts.get("as_if"):
         typer.echo(f"as if {price['languages']:,} languages: {told(price)}")
         on_disk, held = human(price["moments"]), human(price["memory"])
-        typer.echo(f"with --moments {on_disk} on disk, and {held} in the memory of each worker")
+        again = f", every language read {price['read']:.2f} times" + (" (counted above)" if moments else "")
+        typer.echo(f"with --moments {on_disk} on disk, and {held} in the memory of each worker{again}")
     if tflops:
         hours = (facts.get("as_if") or facts["total"])["seconds"] / 3600
         typer.echo(f"at {tflops:g} TFLOP/s on {workers:,} worker{'s' * (workers != 1)}: {hours:,.1f} hours")

@@ -180,7 +180,7 @@ def claims_(
     Example: interlingua study claims D1,D2
     """
     from interlingua.errors import DataNotFoundError, InputError, UnknownNameError
-    from interlingua.report.tables import whole
+    from interlingua.folders import whole
     from interlingua.studies.claims import claims, judge, written
 
     every = claims()

@@ -143,7 +143,7 @@ def transfer(
         groups = len(blocks_of(random_init, blueprint(model, stack=stack).layers.blocks))
         _show_plan(how, groups, learnt, development, judged, as_json=as_json)
         return
-    where = Engine(engine, address, workers)
+    where = Engine(engine, address, workers, device)
     tables = run(model, learnt, development, judged, out, how, parallel=beside, engine=where, force=force, stage=bar)
     with bar("writing the report"):
         place = publish_transfer(tables, out, formats=figures)

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from interlingua.errors import InputError
+from interlingua.folders import whole
 
 # Words of a concept that are sent; letters of an answer that are kept; seconds that an answer may take.
 SENT, KEPT, PATIENCE = 30, 60, 60.0
@@ -93,9 +94,7 @@ class Asker:
             raise InputError(f"{address} cannot be asked ({what}): what was named before is kept") from error
 
     def _keep(self) -> None:
-        partial = self.cache.with_name(self.cache.name + ".partial")
-        partial.write_text(json.dumps(self.known, ensure_ascii=False, indent=0), encoding="utf-8")
-        partial.replace(self.cache)
+        whole(self.cache, json.dumps(self.known, ensure_ascii=False, indent=0).encode())
 
 
 def _one_line(answer: str) -> str:

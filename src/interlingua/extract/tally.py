@@ -8,7 +8,6 @@ order: the result is the same to the byte.
 from __future__ import annotations
 
 import math
-import os
 import time
 import zlib
 from collections.abc import Callable
@@ -20,6 +19,7 @@ import torch
 
 from interlingua.extract.column import Column, Rows
 from interlingua.extract.plan import Array
+from interlingua.folders import writing
 from interlingua.languages import Language
 from interlingua.types import Labels
 
@@ -135,12 +135,8 @@ class Tally:
     def _save(self, lang: Language, folder: Path) -> None:
         sums = self._sums[lang].cpu().numpy()
         name = f"tally.{lang}.{self._next[lang]:09d}.{self._budget}.{zlib.crc32(sums.tobytes()):08x}"
-        partial = folder / f"{name}.partial"
-        with partial.open("wb") as stream:
-            np.save(stream, sums)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(folder / f"{name}.npy")
+        with writing(folder / f"{name}.npy") as file:
+            np.save(file, sums)
         self._forget(lang, but=f"{name}.npy")
         self._saved_at = time.monotonic()
 

@@ -17,6 +17,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from interlingua.errors import DataNotFoundError, FormatError, InputError, UnknownNameError
+from interlingua.folders import writing
 from interlingua.mapping.maps import LinearMap, fit_least_squares, fit_mean_shift, fit_procrustes, fit_ridge
 from interlingua.mapping.normalise import Normalisation, fit_normalisation
 from interlingua.measures.arrays import Array, as_numpy, check_pair, matrix, namespace
@@ -224,11 +225,9 @@ def save_alignment(aligned: Alignment, path: str | Path) -> Path:
             arrays["shift"] = as_numpy(aligned.map.shift)
     if not place.parent.is_dir():
         raise InputError(f"{place.parent} is no folder: make it first")
-    partial = place.with_name(place.name + ".partial")
-    with partial.open("wb") as file:
+    with writing(place) as file:
         # numbers that NumPy counted are numbers too
         np.savez(file, alignment=np.array(json.dumps(facts, default=int)), **arrays)
-    partial.replace(place)
     return place
 
 

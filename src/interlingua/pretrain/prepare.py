@@ -22,6 +22,7 @@ from interlingua.corpora.dataset import Kind
 from interlingua.corpora.loading import dictionary, own_path, parallel, text
 from interlingua.corpora.places import find
 from interlingua.errors import DataNotFoundError, FormatError, InputError, LanguageError
+from interlingua.folders import whole
 from interlingua.languages import Language
 from interlingua.pretrain.anchors import code_switch
 from interlingua.pretrain.config import Config, tag
@@ -111,9 +112,7 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
             f"{row['left']} and {row['right']} share {row['shared_types']:,} of {row['left_types']:,} and "
             f"{row['right_types']:,} types, {row['left_shared']:.0%} and {row['right_shared']:.0%} of running tokens"
         )
-    partial = folder / "facts.partial"
-    partial.write_text(json.dumps({"key": key, "streams": facts}, indent=1), encoding="utf-8")
-    partial.replace(folder / "facts.json")
+    whole(folder / "facts.json", json.dumps({"key": key, "streams": facts}, indent=1).encode())
     return _load(folder, config, reading)
 
 

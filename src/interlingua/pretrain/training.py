@@ -21,6 +21,7 @@ import transformers
 from torch import Tensor
 
 from interlingua.errors import InputError
+from interlingua.folders import writing
 from interlingua.models.export import to_stock
 from interlingua.models.weights import quiet
 from interlingua.pretrain.config import Config
@@ -239,17 +240,17 @@ class Training:
             "random": torch.get_rng_state(),
             "cuda": torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None,
         }
-        partial = self.folder / "checkpoint.partial"
+        place = self.folder / "checkpoint.pt"
         try:
-            torch.save(state, partial)
+            with writing(place) as file:
+                torch.save(state, file)
         except (OSError, RuntimeError) as error:
-            partial.unlink(missing_ok=True)
+            place.with_name(f"{place.name}.partial").unlink(missing_ok=True)
             self.whole = False
             raise InputError(
                 f"the checkpoint cannot be written to {self.folder} ({' '.join(str(error).split())[:80]}): free some "
                 "space and run it again"
             ) from error
-        partial.replace(self.folder / "checkpoint.pt")
 
     def _resume(self) -> None:
         path = self.folder / "checkpoint.pt"

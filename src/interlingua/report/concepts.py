@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlingua.errors import FormatError, InputError
+from interlingua.folders import whole
 from interlingua.report.framed import Framed, table_of
 from interlingua.report.rows import distinct, printable
-from interlingua.report.tables import BROWSED, CONCEPTS, CONFIG, SCORES, SWEEPS, harmless, pandas, whole
+from interlingua.report.tables import BROWSED, CONCEPTS, CONFIG, SCORES, SWEEPS, harmless, pandas
 from interlingua.report.theme import Figure, Rows, alt, themed
 
 if TYPE_CHECKING:

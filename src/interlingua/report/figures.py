@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from interlingua.errors import InputError, MissingExtraError
+from interlingua.folders import whole
 from interlingua.report.bars import RETRIEVAL, matching_bars, neuron_histogram, neuron_ranking, prepared_bars
 from interlingua.report.curves import agreement, geometry_curve, geometry_panel, layer_curves, spread
 from interlingua.report.maps import language_matrix, layer_matrix, pair_map
@@ -93,9 +94,7 @@ def save(figures: Mapping[str, Figure], folder: Path, formats: Sequence[str] = (
         drawn = drawing(chart)
         for kind in formats:
             path = folder / f"{file_name(name)}.{kind}"
-            partial = path.with_name(path.name + ".partial")
-            partial.write_bytes(_converted(drawn, kind))
-            partial.replace(path)
+            whole(path, _converted(drawn, kind))
             written.append(path)
     return tuple(written)
 

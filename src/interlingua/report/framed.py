@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interlingua.folders import whole
 from interlingua.report.embed import as_json
 from interlingua.report.figures import drawing, save
 from interlingua.report.page import policy, shown, template, versions
-from interlingua.report.tables import whole
 from interlingua.report.theme import Figure, themed
 
 if TYPE_CHECKING:

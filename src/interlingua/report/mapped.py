@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlingua.errors import FormatError, InputError
+from interlingua.folders import whole
 from interlingua.report.framed import Framed, table_of
 from interlingua.report.rows import distinct, printable
-from interlingua.report.tables import CONFIG, MAPPED, NEIGHBOURS, SCORES, harmless, pandas, whole
+from interlingua.report.tables import CONFIG, MAPPED, NEIGHBOURS, SCORES, harmless, pandas
 from interlingua.report.theme import Figure, Rows, alt, themed
 
 if TYPE_CHECKING:

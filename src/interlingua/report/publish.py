@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from interlingua.errors import InputError
+from interlingua.folders import whole
 from interlingua.report.figures import all_figures, save
 from interlingua.report.page import page
 from interlingua.report.tables import Tables, config_of, empty, unlike, write
@@ -37,9 +38,7 @@ def publish(
     if formats:
         save(all_figures(tables), folder / FIGURES, formats)
     place = folder / PAGE
-    partial = place.with_name(PAGE + ".partial")
-    partial.write_text(page(tables, title=title or headline(tables)), encoding="utf-8")
-    partial.replace(place)
+    whole(place, page(tables, title=title or headline(tables)).encode())
     return place
 
 

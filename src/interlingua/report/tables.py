@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlingua.errors import FormatError, InputError, MissingExtraError
+from interlingua.folders import whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,13 +93,6 @@ def write(tables: Tables, folder: Path) -> None:
     whole(folder / f"{RESULTS}.csv", harmless(tables.values).to_csv(index=False).encode())
     config = {"schema": SCHEMA, **tables.config}
     whole(folder / CONFIG, (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode())
-
-
-def whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(content)
-    partial.replace(path)
 
 
 def keep_found(path: Path, found: Any) -> Any:

@@ -14,12 +14,12 @@ from interlingua.corpora.loading import labelled
 from interlingua.errors import InputError
 from interlingua.extract import extract
 from interlingua.extract.words import sentences
+from interlingua.folders import whole
 from interlingua.models import Model, PerLanguage, load_model
 from interlingua.pretrain.config import Config
 from interlingua.pretrain.log import Line
 from interlingua.pretrain.prepare import prepared_key, source_lines
 from interlingua.pretrain.train import pretrain
-from interlingua.report.tables import whole
 from interlingua.report.transfer_tables import WHOLE, TransferTables
 from interlingua.studies.study import Row, Say
 from interlingua.types import LabelledCorpus, ParallelCorpus, Representations

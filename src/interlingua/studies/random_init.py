@@ -35,12 +35,16 @@ MEASURES = ("linear_cka", "rbf_cka", "anc", "matching")
 # The paper's CKA: a Gaussian kernel with the median distance for its width.
 CKA = "rbf_cka"
 DROP = "drop"
-# Sentences with entities that are asked about, and that choose the epoch.
+# Sentences with entities that are asked about, and that choose the epoch, where settings do not say fewer.
 ASKED, CHOOSING = 2_000, 2_000
 
 
 class RandomInit(Settings):
-    """What is tuned. `sources`: languages to tune on, by task; `groups`: which blocks are drawn anew."""
+    """What is tuned. `sources`: languages to tune on, by task; `groups`: which blocks are drawn anew.
+
+    `asked` and `choosing`: at most so many sentences are asked about in each language, and choose the epoch; 0 for all
+    there are (of entities 2,000). `sentences`: of parallel text, for similarity.
+    """
 
     axes: ClassVar[tuple[str, ...]] = ("seeds",)
     sources: dict[str, tuple[str, ...]]
@@ -51,6 +55,9 @@ class RandomInit(Settings):
     parallel: str
     epochs: dict[str, int]
     rows: int = Field(ge=0)
+    asked: int = Field(default=0, ge=0)
+    choosing: int = Field(default=0, ge=0)
+    bf16: bool = False
     sentences: int = Field(default=0, ge=0)
     groups: str = "pairs"
 
@@ -68,8 +75,9 @@ def cells(how: RandomInit) -> list[Cell]:
 def _records(how: RandomInit, name: str, source: str) -> Records:
     langs = [source, *(lang for lang in how.langs if lang != source)]
     if name == "ner":
-        return entities(how.entities, source, langs, asked=ASKED, choosing=CHOOSING)
-    return trees(name, how.treebanks, source, langs)
+        return entities(how.entities, source, langs, asked=how.asked or ASKED, choosing=how.choosing or CHOOSING)
+    train, development, tests = trees(name, how.treebanks, source, langs)
+    return train, [each[: how.choosing or None] for each in development], [each[: how.asked or None] for each in tests]
 
 
 def prepare(left: Sequence[Cell], how: RandomInit, shared: Path, say: Say) -> None:
@@ -83,7 +91,7 @@ def run(cell: Cell, how: RandomInit, place: Path, shared: Path, say: Say) -> Ite
     say("tuning")
     attempt = Attempt(
         task=name,
-        tuning=Tuning(epochs=how.epochs[name], seed=cell.settings["seed"]),
+        tuning=Tuning(epochs=how.epochs[name], bf16=how.bf16, seed=cell.settings["seed"]),
         random_init=how.groups,
         measures=MEASURES,
     )

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from interlingua import __version__
 from interlingua.analyses.survey import made_with
 from interlingua.errors import FormatError, InputError
-from interlingua.report.tables import pandas, whole
+from interlingua.folders import whole
+from interlingua.report.tables import pandas
 from interlingua.studies.study import Cell, Row, Study, settings_of, sizes
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from interlingua.errors import DataNotFoundError, InputError, MissingExtraError
+from interlingua.folders import whole
 from interlingua.models import Model, load_model
 from interlingua.models.layers import blocks_of
 from interlingua.models.load import seeded
@@ -347,9 +348,7 @@ def save_tuned(tuned: Tuned, folder: Path, how: Tuning) -> None:
         **tuned.network.facts(),
         "tuning": asdict(how),
     }
-    partial = folder / f"{FACTS}.partial"
-    partial.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.replace(folder / FACTS)
+    whole(folder / FACTS, (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def open_tuned(folder: str | Path, *, device: str = "") -> Tuned:
