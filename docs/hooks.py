@@ -77,6 +77,13 @@ def figures() -> str:
     return "\n".join(lines)
 
 
+def adding() -> str:
+    """How to add things, as the page for contributors says."""
+    text = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    parts = [part.partition("\n") for part in text.split("\n## How to add ")[1:]]
+    return "\n".join(f"## {head.capitalize()}\n{body.partition(chr(10) + '## ')[0]}" for head, _, body in parts)
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Called by mkdocs with all files of the documentation."""
     from mkdocs.structure.files import File
@@ -88,7 +95,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by mkdocs for every page."""
-    for table in (catalogue, measures, papers, claims, figures):
+    for table in (catalogue, measures, papers, claims, figures, adding):
         mark = table.__name__
         markdown = markdown.replace(f"<!-- {mark} -->", table())
     return markdown
