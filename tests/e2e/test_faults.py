@@ -3,11 +3,14 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 
 from interlingua.analyses.transfer_run import WHOLE, Attempt, tuned_there
@@ -88,6 +91,25 @@ def test_a_verb_that_is_killed_goes_on_to_the_same_result(model, tmp_path, comma
     assert found
     for path in found:
         assert (tmp_path / "broken" / path.relative_to(tmp_path / "whole")).read_bytes() == path.read_bytes()
+
+
+def test_cells_end_with_the_run_that_began_them(tmp_path):
+    """A run that is killed while several cells are under way leaves none of them behind, at work and in its folder."""
+    command = ["study", "run", "scaling", "--smoke", "--set", "shapes=[[32, 2, 2, 0.001]]", "--set", "updates=100000"]
+    begun = subprocess.Popen(
+        [sys.executable, "-m", "interlingua", *command, "--workers", "2", "--no-figures", "--out", tmp_path / "out"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    work = tmp_path / "out" / "work"
+    deadline = time.monotonic() + 120
+    while len(list(work.glob("*/model/log.jsonl"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    cells = psutil.Process(begun.pid).children(recursive=True)
+    assert len(cells) >= 2
+    begun.kill()
+    begun.wait(30)
+    _, alive = psutil.wait_procs(cells, timeout=30)
+    assert not alive
 
 
 def test_two_runs_on_one_folder(model, tmp_path):

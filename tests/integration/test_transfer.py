@@ -177,6 +177,19 @@ def test_a_batch_answers_as_its_sentences_do(model):
     assert together == alone
 
 
+@pytest.mark.parametrize("name", ["pos", "ner", "parsing"])
+def test_half_precision(folder, tmp_path, name):
+    """Learnt nearly as well, and judged on the way as well as afterwards."""
+    data, how = records(name), {"epochs": 2, "batch": 4, "rate": 1e-3, "dropout": 0.0}
+    scores = [
+        tune(
+            il.load_model(folder), task(name), [data], [data], tmp_path / str(bf16), Tuning(**how, bf16=bf16)
+        ).development
+        for bf16 in (False, True)
+    ]
+    assert scores[0] == pytest.approx(scores[1], abs=0.1)
+
+
 @pytest.mark.parametrize(
     "damaged", ["trainer_state.json", "optimizer.pt", "scheduler.pt", "model.safetensors", "rng_state.pth"]
 )

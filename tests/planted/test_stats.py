@@ -190,6 +190,9 @@ def test_intervals_of_shares_cover_near_the_ends_too(share, together):
         found.append(stats.share_interval((first.astype(float) + second) / 2))
     assert all(0 <= i.low <= i.high <= 1 for i in found)
     assert 0.91 <= np.mean([share in i for i in found]) <= 0.99
+    for n in range(2, 300):
+        assert stats.share_interval(np.zeros(n)).low == 0
+        assert stats.share_interval(np.ones(n)).high == 1
     none = stats.share_interval(np.zeros(100))
     assert none.low == 0
     assert 0.02 < none.high < 0.06

@@ -71,7 +71,8 @@ def share_interval(hits: Sequence[float] | Array, *, confidence: float = 0.95) -
     z = student_quantile(0.5 + _checked(confidence) / 2, len(sample) - 1)
     middle = (share + z * z / 2 / n) / (1 + z * z / n)
     reach = z * math.sqrt(share * (1 - share) / n + z * z / 4 / n / n) / (1 + z * z / n)
-    return Interval(max(middle - reach, 0.0), min(middle + reach, 1.0), reach / z, confidence)
+    # at 0 and 1 an end is the share itself, which rounding may miss
+    return Interval(min(max(middle - reach, 0.0), share), max(min(middle + reach, 1.0), share), reach / z, confidence)
 
 
 def two_sided(statistic: float, freedom: int) -> float:

@@ -7,8 +7,10 @@ done has no work left. Each runs in a process of its own where several run at on
 from __future__ import annotations
 
 import multiprocessing
+import os
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -161,7 +163,7 @@ class _Frame:
         if self.there is not None:
             self.under_way[self.there.begun(work, *arguments)] = cell, None
         elif self.workers > 1:
-            pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+            pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"), initializer=end_with_parent)
             self.under_way[pool.submit(work, *arguments)] = cell, pool
         else:
             made: Future[Outcome] = Future()
@@ -180,6 +182,18 @@ class _Frame:
         if not self.keep_work:
             shutil.rmtree(self.folder / WORK / cell.name, ignore_errors=True)
         self.say(f"{cell.name}: done, {len(made.rows):,} rows, {made.seconds:.0f} s")
+
+
+def end_with_parent() -> None:
+    """In a process of a cell: end when the one that began it is gone, however it went, and let go of the folder."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def work(name: str, settings: str, cell: str, folder: Path) -> Outcome:

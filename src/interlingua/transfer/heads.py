@@ -43,8 +43,10 @@ class Biaffine(nn.Module):
         heads = torch.cat([self.root.expand(len(hidden_swd), 1, -1), hidden_swd], 1)
         arcs = _with_one(self.arc_dependent(hidden_swd)) @ self.arcs @ self.arc_head(heads).transpose(1, 2)
         nowhere = ~torch.cat([there_sw.new_ones((len(there_sw), 1)), there_sw], 1)
-        arcs = arcs.masked_fill(nowhere[:, None], torch.finfo(arcs.dtype).min)
-        return Parses(arcs, self.relation_dependent(hidden_swd), self.relation_head(heads), self.relations)
+        # trees are decoded, and relations scored, where half precision may no longer be cast for
+        arcs = arcs.float().masked_fill(nowhere[:, None], torch.finfo(torch.float32).min)
+        dependents, heads = self.relation_dependent(hidden_swd).float(), self.relation_head(heads).float()
+        return Parses(arcs, dependents, heads, self.relations)
 
 
 @dataclass(frozen=True)
