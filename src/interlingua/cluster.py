@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,7 +53,7 @@ class Engine:
             raise InputError(f"{self.workers} workers are none: name at least 1, or 0 for all there are")
         if self.name == LOCAL and self.address:
             raise InputError("an address is that of a Ray cluster: say --engine ray as well")
-        if self.spread and self.device.partition(":")[0] not in ("", "cpu", "cuda"):
+        if self.spread and self.device not in ("", "cpu", "cuda"):
             raise InputError(
                 f"workers compute on cpu or on cuda, not on {self.device}: leave --device out, or name one"
             )
@@ -72,7 +74,7 @@ class Workers:
         self.ray = ray
         there = ray.cluster_resources()
         self.gpus, processors = int(there.get("GPU", 0)), there.get("CPU", 1)
-        if device.startswith("cuda") and not self.gpus:
+        if device == "cuda" and not self.gpus:
             raise InputError("the cluster has no GPU: leave --device out, or say --device cpu")
         if device == "cpu":
             self.gpus = 0
@@ -86,7 +88,7 @@ class Workers:
         """What workers compute on."""
         return "cuda" if self.gpus else "cpu"
 
-    def each(self, do: Callable[..., Any], given: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+    def each(self, do: Callable[..., Any], given: Iterable[tuple[Any, ...]]) -> Generator[Any]:
         """What `do` makes of each, in their order; as many at once as there are workers."""
         remote = self._remote(do)
         under_way: deque[Any] = deque()
@@ -102,8 +104,9 @@ class Workers:
             while under_way:
                 yield self.result(under_way.popleft())
         finally:
-            for ref in under_way:
-                self.ray.cancel(ref, force=True)
+            if self.ray.is_initialized():  # asked after the end, ray would begin another cluster
+                for ref in under_way:
+                    self.ray.cancel(ref, force=True)
 
     def begun(self, do: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """One task, under way."""
@@ -170,7 +173,25 @@ def workers(engine: Engine) -> Iterator[Workers]:
             hint = "is it there, and is its token here (RAY_AUTH_TOKEN_PATH)?" if engine.address else "see above"
             raise InputError(f"no Ray cluster answers at {engine.address or 'this machine'}: {why}: {hint}") from error
     try:
-        yield Workers(ray, engine.workers, engine.device)
+        with _interruptible():
+            yield Workers(ray, engine.workers, engine.device)
     finally:
         if not connected:
             ray.shutdown()
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C ends a wait for workers at once, as ray knows KeyboardInterrupt alone; then it is what it usually is."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if callable(usual):
+            usual(signal.SIGINT, None)
+        raise
+    finally:
+        signal.signal(signal.SIGINT, usual)

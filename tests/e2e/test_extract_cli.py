@@ -163,7 +163,9 @@ def test_the_cost_of_another_size(here):
     assert price["seconds"] == pytest.approx(price["flops"] / 8e12)
     # 20 blocks, 9 layers, 20 languages and 190 pairs, float64
     assert price["moments"] == 20 * 9 * 210 * 8 * 256**2
-    assert price["memory"] == price["moments"] / 20 + 20 * 9 * 4 * 256 * 4096
+    # and beside them in memory vectors of 20 languages, one layer of them in float64 with its moments, four to merge
+    vectors = (9 * 4 + 8) * 256 * 4096 + 8 * 256**2
+    assert price["memory"] == price["moments"] / 20 + 20 * vectors + 4 * 8 * 256**2
     assert price["read"] == 1
     # half a GiB holds a few languages at a time, which are read again
     less = json.loads(here(*arguments, "--as-if", "20x1000", "--moments", "--memory", "0.5", "--json").stdout)["as_if"]
@@ -176,5 +178,15 @@ def test_the_cost_of_another_size(here):
     assert "as if 20 languages: 20,000 sentences" in here(*arguments, "--as-if", "20x1000").stdout
     assert "say languages x sentences" in here(*arguments, "--as-if", "many").stderr
     assert "leave out --level" in here(*arguments, "--as-if", "20x1000", "--level", "word").stderr
+    for wrong in ("1x1", "²x5", "2001x10", "2x1" + "0" * 330):
+        assert here(*arguments, "--as-if", wrong).stderr.startswith("error: --as-if ")
+    # of what there is
+    own = json.loads(here(*arguments, "--moments", "--json").stdout)["as_if"]
+    assert (own["languages"], own["sentences"], own["moments"]) == (2, 200, 20 * 9 * 3 * 8 * 256**2)
+    assert "there is no layer 99" in here(*arguments, "--moments", "--layers", "99").stderr
+    assert "unknown language 'de'" in here(*arguments, "--moments", "--pivot", "de").stderr
+    assert "is for --moments" in here(*arguments, "--memory", "2").stderr
+    assert "is for --moments" in here(*arguments, "--moments", "--memory", "inf").stderr
+    assert "is for --dry-run" in here(*arguments[:-1], "--as-if", "20x1000", "--out", "x").stderr
     assert "is for --moments" in here(*arguments, "--layers", "0,8").stderr
     assert "is for --moments" in here(*arguments, "--pivot", "en").stderr

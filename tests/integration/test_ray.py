@@ -8,7 +8,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import tracemalloc
 from itertools import chain, combinations
 from pathlib import Path
 
@@ -16,9 +18,11 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from transformers import BertConfig, BertModel
 
 import interlingua as il
-from interlingua.analyses.streamed import CHUNK, Shares, stream
+from interlingua.analyses.shares import CHUNK, MERGING, Shares, chunk_of
+from interlingua.analyses.streamed import Streamed, moments_of, stream
 from interlingua.analyses.transfer import Attempt, transfer
 from interlingua.cluster import DiedError, Engine, Workers, workers
 from interlingua.errors import InputError, MissingExtraError, UnknownNameError
@@ -210,10 +214,30 @@ def test_shares_of_pairs_hold_less_and_say_the_same(model, tmp_path):
             assert len(list(folder.rglob("*.npz"))) == 4 * len(usual[["source", "target"]].drop_duplicates())
             pd.testing.assert_frame_equal(usual, found, check_exact=True)
     assert len(list((tmp_path / "all").rglob("*.npz"))) == 4
+    # layers are counted once, in order
+    again = stream(model, four, tmp_path / "again", blocks=4, layers=(2, 0, 0, 2))
+    assert again["layer"].drop_duplicates().tolist() == [0, 2]
+    assert set(again["n"]) == {48}
+    # shares of another run leave nothing behind
+    stream(model, four, tmp_path / "all", blocks=4, memory=1)
+    assert len(list((tmp_path / "all").rglob("*.npz"))) == 4 * 6
     # one model a language too
     two = PerLanguage.by_tag({"en": model, "fr": il.load_model(model, random=True), "zh": model, "ru": model})
     how = {"blocks": 4, "measures": ("linear_cka",), "layers": (1,)}
     usual, found = (stream(two, four, tmp_path / f"two{memory}", memory=memory, **how) for memory in (10**9, 1))
+    pd.testing.assert_frame_equal(usual, found, check_exact=True)
+
+
+def test_a_source_is_read_with_every_share(tmp_path):
+    """Of a decoder, whose encoder reads English."""
+    place = tmp_path / "mbart"
+    tiny.network("mbart").save_pretrained(place)
+    tiny.tokenizer().save_pretrained(place)
+    decoder = il.load_model(place, stack="decoder")
+    text = il.parallel("everyday", "en", "fr", "zh")[:40]
+    how = {"blocks": 4, "source": "en", "truncate": True}
+    usual, found = (stream(decoder, text, tmp_path / f"{memory}", memory=memory, **how) for memory in (10**9, 1))
+    assert len(list((tmp_path / "1").rglob("*.npz"))) == 12
     pd.testing.assert_frame_equal(usual, found, check_exact=True)
 
 
@@ -225,8 +249,11 @@ def test_shares_are_all_pairs_and_fit(pivot, memory):
     shares = Shares.of(pairs, memory, layers=2, all_layers=3, width=64)
     assert sorted(chain.from_iterable(shares.pairs)) == sorted(pairs)
     # a pair and two languages are the least
-    assert shares.memory <= max(memory, 3 * shares.moments + 2 * shares.vectors)
-    assert shares.vectors == 3 * 4 * 64 * CHUNK
+    assert shares.memory <= max(memory, 3 * shares.moments + 2 * shares.vectors + MERGING * shares.matrix)
+    assert shares.vectors == (3 * 4 + 8) * 64 * CHUNK + 8 * 64**2
+    with_source = Shares.of(pairs, memory, layers=2, all_layers=3, width=64, source="12")
+    assert all("12" in with_source.langs(share) for share in with_source.pairs)
+    assert with_source.memory <= max(memory, 4 * shares.moments + 3 * shares.vectors + MERGING * shares.matrix)
     if memory == 10**9:
         assert len(shares.pairs) == 1
         assert shares.read == 13
@@ -245,12 +272,82 @@ def test_workers_compute_where_it_is_said():
     assert (usual.device, usual.needs) == ("cuda", {"num_cpus": 1.0, "num_gpus": 0.5})
     without = Workers(Cluster(2.0), 4, "cpu")
     assert (without.device, without.needs) == ("cpu", {"num_cpus": 1.0})
-    assert Workers(Cluster(2.0), 0, "cuda:1").device == "cuda"
+    assert Workers(Cluster(2.0), 0, "cuda").device == "cuda"
     with pytest.raises(InputError, match="the cluster has no GPU"):
         Workers(Cluster(0), 4, "cuda")
-    with pytest.raises(InputError, match="not on mps"):
-        Engine("ray", device="mps")
-    assert not Engine(device="mps").spread
+    for wrong in ("mps", "cpu:0", "cuda:1"):
+        with pytest.raises(InputError, match=f"not on {wrong}"):
+            Engine("ray", device=wrong)
+        assert not Engine(device=wrong).spread
+
+
+def test_what_a_share_is_said_to_hold_is_what_it_holds(tmp_path):
+    """Rows of random vectors, as many as two chunks: memory beyond that of the text, by what Python counts."""
+    place = tmp_path / "wide"
+    shape = {"hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 16}
+    BertModel(BertConfig(vocab_size=len(tiny.tokenizer()), **shape)).save_pretrained(place)
+    tiny.tokenizer().save_pretrained(place)
+    wide = il.load_model(place)
+    text = il.ParallelCorpus.from_texts({lang: [f"{i}" for i in range(5000)] for lang in ("en", "fr", "de")}, name="n")
+    asked = Streamed((("en", "fr"), ("en", "de")), (0, 2), ("anc",), {}, chunk_of(3, 256))
+    said = Shares.of(asked.pairs, 10**12, layers=2, all_layers=3, width=256).memory
+    tracemalloc.start()
+    moments_of(wide, text, asked)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.5 * said < peak < 1.25 * said
+
+
+def test_an_interrupt_does_not_wait_for_workers(cluster):
+    """Ctrl-C while tasks run: what the program makes of it, at once, and nothing of it is left."""
+
+    class Mine(BaseException):
+        pass
+
+    def mine(_number, _frame):
+        raise Mine
+
+    usual = signal.signal(signal.SIGINT, mine)
+    timer = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        began = time.monotonic()
+        timer.start()
+        with (
+            pytest.raises(Mine),
+            workers(RAY) as there,
+            contextlib.closing(there.each(lambda: time.sleep(60), [()])) as made,
+        ):
+            list(made)
+        assert time.monotonic() - began < 30
+        assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, usual)
+    assert list(cluster.each(lambda n: -n, [(-1,)])) == [1]
+
+
+def test_what_is_left_of_a_run_does_not_begin_another_cluster(cluster):
+    class Ended:
+        asked = ()
+
+        def is_initialized(self):
+            return False
+
+        def remote(self, **_):
+            return lambda do: type("Task", (), {"remote": staticmethod(do)})
+
+        def wait(self, running, num_returns):
+            return running[:num_returns], running[num_returns:]
+
+        def cancel(self, ref, force):
+            raise AssertionError
+
+    there = object.__new__(Workers)
+    there.ray, there.number, there.needs = Ended(), 1, {}
+    there.result = lambda ref: ref
+    made = there.each(abs, [(-i,) for i in range(9)])
+    assert next(made) == 0
+    made.close()
 
 
 def test_a_grid_of_transfer_runs_is_the_same(model, tmp_path):

@@ -4,19 +4,15 @@ Rows are cut into blocks. Of each block, here or on a worker of a cluster, vecto
 time and become second moments, which are merged as they come; blocks are kept apart in a folder, so a run that was
 killed goes on, and leaving them out one by one gives intervals. What the moments say is exact: ANC, linear and debiased
 CKA, Procrustes. What needs pairs of sentences (matching, CSLS) cannot be had this way.
-
-Moments grow with the square of the width, so pairs are cut into shares whose moments fit into memory; a language that
-is in several shares is read again for each.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, fields, replace
 from itertools import chain, combinations
 from pathlib import Path
@@ -25,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlingua.analyses.comparison import NEURON_WISE
+from interlingua.analyses.shares import Pair, Shares, chunk_of
 from interlingua.cluster import HERE, Engine, workers
 from interlingua.errors import FormatError, InputError, UndefinedError, UnknownNameError
 from interlingua.extract import extract
@@ -45,63 +42,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = np.ndarray[Any, Any]
-Pair = tuple[str, str]
 Kept = dict[str, Array]
-# Rows whose vectors are in memory at once, and how many bytes those of a language may be before it is fewer rows.
-CHUNK, FEWEST, VECTORS = 4096, 256, 2**28
 BLOCKS = 20
-# Bytes that a worker holds of vectors and moments.
+# Bytes that a worker holds of vectors and moments, about.
 MEMORY = 8 * 2**30
 PARTS = "parts"
-
-
-@dataclass(frozen=True)
-class Shares:
-    """Pairs cut up so that those of a share are held at once; what that takes, and leaves on disk."""
-
-    pairs: tuple[tuple[Pair, ...], ...]
-    # bytes: the moments of one language or pair of a block, and the vectors of one language of a chunk
-    moments: int
-    vectors: int
-
-    @classmethod
-    def of(cls, pairs: Sequence[Pair], memory: int, *, layers: int, all_layers: int, width: int) -> Shares:
-        """As few as fit into memory; one pair at the least."""
-        moments, vectors = layers * 8 * width**2, all_layers * 4 * width * chunk_of(all_layers, width)
-        firsts, seconds = (list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
-        if len(firsts) == 1:
-            # b languages beside the pivot: b pairs, b + 1 languages
-            most = (memory - moments - vectors) // (2 * moments + vectors)
-        else:
-            # b languages with b others: b² pairs, 2b languages
-            side = moments + vectors
-            most = (math.isqrt(side**2 + moments * memory) - side) // moments
-            firsts = seconds = list(dict.fromkeys(chain.from_iterable(pairs)))
-            if len(pairs) * moments + len(firsts) * side <= memory:
-                most = len(firsts)
-        most = max(1, most)
-        by_tile: dict[tuple[int, int], list[Pair]] = {}
-        for one, other in pairs:
-            by_tile.setdefault((firsts.index(one) // most, seconds.index(other) // most), []).append((one, other))
-        return cls(tuple(map(tuple, by_tile.values())), moments, vectors)
-
-    @property
-    def read(self) -> int:
-        """How many languages are read, those of several shares more than once."""
-        return sum(len(set(chain.from_iterable(share))) for share in self.pairs)
-
-    @property
-    def on_disk(self) -> int:
-        """Bytes of all moments of one block of rows."""
-        return self.moments * (self.read + sum(map(len, self.pairs)))
-
-    @property
-    def memory(self) -> int:
-        """Bytes that the largest share takes."""
-        return max(
-            len(share) * self.moments + len(set(chain.from_iterable(share))) * (self.moments + self.vectors)
-            for share in self.pairs
-        )
 
 
 @dataclass(frozen=True)
@@ -114,11 +59,6 @@ class Streamed:
     options: Mapping[str, Any]
     # rows whose vectors are made at once
     chunk: int
-
-
-def chunk_of(layers: int, width: int) -> int:
-    """Rows whose vectors are made at once; the network alone decides it, so that sums are the same wherever made."""
-    return min(CHUNK, max(FEWEST, VECTORS // (4 * layers * width)))
 
 
 def stream(
@@ -143,21 +83,25 @@ def stream(
     if unknown := [name for name in measures if name not in FROM_MOMENTS]:
         raise UnknownNameError("measure of moments", unknown[0], FROM_MOMENTS)
     if blocks < 2 or len(corpus) < 4 * blocks:
-        raise InputError(f"{len(corpus)} sentences in {blocks} blocks: take at least 2 blocks of 4 sentences")
+        raise InputError(f"{len(corpus)} sentences are too few for {blocks} blocks: take at least {4 * max(2, blocks)}")
     network = load_model(model) if isinstance(model, str) else model
     langs = [str(lang) for lang in corpus.langs]
     shapes = [network.of(lang).layers for lang in corpus.langs]
     deepest, widest = max(map(len, shapes)), max(shape.width for shape in shapes)
     asked = Streamed(
-        _pairs(langs, pivot),
-        _layers(network, corpus, layers),
+        pairs_of(langs, pivot),
+        layers_of(network, corpus, layers),
         tuple(measures),
         options,
         chunk_of(deepest, widest),
     )
     folder = Path(out)
     with claimed(folder):
-        shares = Shares.of(asked.pairs, memory, layers=len(asked.layers), all_layers=deepest, width=widest).pairs
+        plan = Shares.of(
+            asked.pairs, memory, layers=len(asked.layers), all_layers=deepest, width=widest,
+            source=str(Language.parse(options["source"])) if options.get("source") else "",
+        )  # fmt: skip
+        shares = plan.pairs
         parts = folder / f"{PARTS}-{_begun(folder, network, corpus, asked, blocks)}"
         parts.mkdir(exist_ok=True)
         edges = [round(i * len(corpus) / blocks) for i in range(blocks + 1)]
@@ -167,21 +111,22 @@ def stream(
         done = total - sum(edges[i + 1] - edges[i] for i, _ in left)
         progress(done // len(shares), len(corpus))
         with workers(engine) if engine.spread else nullcontext() as there:
-            texts = (_read_by(share, corpus)[edges[i] : edges[i + 1]] for i, share in left)
+            texts = (_only(corpus, plan.langs(share))[edges[i] : edges[i + 1]] for i, share in left)
             given = ((text, replace(asked, pairs=share)) for text, (_, share) in zip(texts, left, strict=True))
             if there is None:
-                made: Iterator[Kept] = (moments_of(_of(network, text), text, part) for text, part in given)
+                made: Generator[Kept] = (moments_of(_of(network, text), text, part) for text, part in given)
             else:
                 recipes = {lang: Recipe.of(network.of(lang), there.device) for lang in corpus.langs}
                 made = there.each(
                     moments_there,
                     (({str(lang): recipes[lang] for lang in text.langs}, text, part) for text, part in given),
                 )
-            for key, kept in zip(left, made, strict=True):
-                with writing(places[key]) as file:
-                    np.savez(file, **kept)  # type: ignore[arg-type]
-                done += edges[key[0] + 1] - edges[key[0]]
-                progress(done // len(shares), len(corpus))
+            with closing(made):
+                for key, kept in zip(left, made, strict=True):
+                    with writing(places[key]) as file:
+                        np.savez(file, **kept)  # type: ignore[arg-type]
+                    done += edges[key[0] + 1] - edges[key[0]]
+                    progress(done // len(shares), len(corpus))
         rows = [
             row
             for share in shares
@@ -191,13 +136,13 @@ def stream(
         rows.sort(key=lambda row: (row["layer"], order[row["source"], row["target"]]))
         table = pandas().DataFrame(rows)
         whole(folder / f"{RESULTS}.csv", harmless(table).to_csv(index=False).encode())
+        for other in set(parts.iterdir()) - set(places.values()):  # of a run with other shares
+            other.unlink()
     return table
 
 
-def _read_by(share: Sequence[Pair], corpus: ParallelCorpus) -> ParallelCorpus:
-    """The languages of a share alone."""
-    needed = set(chain.from_iterable(share))
-    return corpus.languages(*(lang for lang in corpus.langs if str(lang) in needed))
+def _only(corpus: ParallelCorpus, langs: set[str]) -> ParallelCorpus:
+    return corpus.languages(*(lang for lang in corpus.langs if str(lang) in langs))
 
 
 def _of(model: Model | PerLanguage, text: ParallelCorpus) -> Model | PerLanguage:
@@ -210,7 +155,8 @@ def _name(share: Sequence[Pair]) -> str:
     return hashlib.sha256(repr(share).encode()).hexdigest()[:8]
 
 
-def _pairs(langs: Sequence[str], pivot: str) -> tuple[Pair, ...]:
+def pairs_of(langs: Sequence[str], pivot: str) -> tuple[Pair, ...]:
+    """A language with every other, or all of them; an error where there are none."""
     first = str(Language.parse(pivot)) if pivot else ""
     if first and first not in langs:
         raise UnknownNameError("language", first, langs)
@@ -219,11 +165,12 @@ def _pairs(langs: Sequence[str], pivot: str) -> tuple[Pair, ...]:
     return tuple((first, lang) for lang in langs if lang != first) if first else tuple(combinations(langs, 2))
 
 
-def _layers(model: Model | PerLanguage, corpus: ParallelCorpus, layers: Sequence[int]) -> tuple[int, ...]:
+def layers_of(model: Model | PerLanguage, corpus: ParallelCorpus, layers: Sequence[int]) -> tuple[int, ...]:
+    """All of them, or those that are asked for, once each and in order; an error where one is not there."""
     deepest = min(model.of(lang).layers.blocks for lang in corpus.langs)
     if wrong := [layer for layer in layers if not 0 <= layer <= deepest]:
         raise InputError(f"there is no layer {wrong[0]}: layers run from 0 (embeddings) to {deepest}")
-    return tuple(layers) or tuple(range(deepest + 1))
+    return tuple(sorted(set(layers))) or tuple(range(deepest + 1))
 
 
 def _begun(folder: Path, model: Model | PerLanguage, corpus: ParallelCorpus, asked: Streamed, blocks: int) -> str:
@@ -246,6 +193,8 @@ def _begun(folder: Path, model: Model | PerLanguage, corpus: ParallelCorpus, ask
     place = folder / CONFIG
     if place.exists() and place.read_bytes() != text.encode():
         raise InputError(f"{folder} holds another run: choose another folder")
+    if not place.exists() and (others := [path.name for path in folder.iterdir() if path.name != ".lock"]):
+        raise InputError(f"{folder} holds something else ({others[0]}): choose another folder")
     whole(place, text.encode())
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -273,6 +222,8 @@ def moments_of(model: Model | PerLanguage, text: ParallelCorpus, asked: Streamed
             for lang, side in own.items():
                 earlier = sides.get((lang, layer))
                 sides[lang, layer] = side if earlier is None else merge_sides([earlier, side])
+            del rows, own  # before the next are made
+        del reps
     kept: Kept = {}
     for (lang, layer), side in sides.items():
         kept |= {f"{lang}.{layer}.{each.name}": np.asarray(getattr(side, each.name)) for each in fields(Side)}
@@ -293,27 +244,43 @@ def _whole(place: Path) -> bool:
 
 def _values(places: Sequence[Path], asked: Streamed) -> Iterator[dict[str, Any]]:
     """Layer by layer, pair by pair: only their moments are in memory."""
-    opened = [np.load(place) for place in places]
-    for layer in asked.layers:
-        for pair in asked.pairs:
-            parts = [_moments(kept, pair, layer) for kept in opened]
-            together, without = merge(parts), list(leave_one_out(parts))
-            for name in asked.measures:
-                row = {"layer": layer, "source": pair[0], "target": pair[1], "measure": name, "n": together.n}
-                try:
-                    value = FROM_MOMENTS[name](together).value
-                    sure = jackknife(value, [FROM_MOMENTS[name](rest).value for rest in without])
-                    yield {**row, "value": value, "low": sure.low, "high": sure.high, "notes": ""}
-                except UndefinedError as error:
-                    yield {**row, "value": None, "low": None, "high": None, "notes": str(error)}
+    with ExitStack() as stack:
+        opened = [stack.enter_context(np.load(place)) for place in places]
+        for layer in asked.layers:
+            for pair in asked.pairs:
+                parts = [_moments(kept, pair, layer, place) for kept, place in zip(opened, places, strict=True)]
+                row = {"layer": layer, "source": pair[0], "target": pair[1], "n": sum(part.n for part in parts)}
+                yield from ({**row, **found} for found in _jackknifed(parts, asked.measures))
 
 
-def _moments(kept: Mapping[str, Array], pair: Pair, layer: int) -> Moments:
+def _jackknifed(parts: Sequence[Moments], measures: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Every measure of all blocks together, and its interval from leaving them out one at a time."""
+    together = merge(parts)
+    found = [{name: _value(name, some) for name in measures} for some in chain([together], leave_one_out(parts))]
+    for name in measures:
+        first, *without = (each[name] for each in found)
+        wrong = [each for each in (first, *without) if isinstance(each, str)]
+        if wrong:
+            yield {"measure": name, "value": None, "low": None, "high": None, "notes": wrong[0]}
+            continue
+        sure = jackknife(float(first), [float(each) for each in without])
+        yield {"measure": name, "value": first, "low": sure.low, "high": sure.high, "notes": ""}
+
+
+def _value(name: str, moments: Moments) -> float | str:
+    """A measure, or why it is undefined."""
+    try:
+        return float(FROM_MOMENTS[name](moments).value)
+    except UndefinedError as error:
+        return str(error)
+
+
+def _moments(kept: Mapping[str, Array], pair: Pair, layer: int, place: Path) -> Moments:
     def read(kind: Any, name: str) -> Any:
         try:
             found = {each.name: kept[f"{name}.{layer}.{each.name}"] for each in fields(kind)}
         except KeyError as error:
-            raise FormatError(Path(PARTS), None, f"a block has no {error}: run it again in a new folder") from error
+            raise FormatError(place, None, "it is no block of this run: delete it, and run it again") from error
         return kind(**{key: value.item() if value.ndim == 0 else value for key, value in found.items()})
 
     return Moments(read(Side, pair[0]), read(Side, pair[1]), read(Joint, "|".join(pair)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -125,8 +125,11 @@ class TransferRun:
             return
         records = there.ray.put((self.train, self.development, self.tests))
         given = ((self.model, records, self.folder.resolve(), self.how, self.weights, *job) for job in left)
-        with self.stage(f"tuning {len(left)} on a cluster") as progress:
-            for number, _ in enumerate(there.each(tuned_there, given)):
+        with (
+            self.stage(f"tuning {len(left)} on a cluster") as progress,
+            closing(there.each(tuned_there, given)) as made,
+        ):
+            for number, _ in enumerate(made):
                 progress(number + 1, len(left))
 
     def done(self, name: str, group: tuple[int, ...], setting: Mapping[str, Any], seed: int) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from interlingua.extract.words import Record
     from interlingua.languages import Language
     from interlingua.models import Model, PerLanguage
-    from interlingua.types import Representations, WordRepresentations
+    from interlingua.types import ParallelCorpus, Representations, WordRepresentations
 
 
 EngineName = Annotated[str, typer.Option("--engine", help="local, or ray: a cluster, or several workers here.")]
@@ -76,7 +76,9 @@ def extract(
     ] = False,
     layers: Annotated[str, typer.Option(help="With --moments: only these layers, 0,4,8.")] = "",
     pivot: Annotated[str, typer.Option(help="With --moments: this language with every other, not all pairs.")] = "",
-    memory: Annotated[float, typer.Option(help="With --moments: GiB that a worker may hold of them.", min=0.001)] = 8.0,
+    memory: Annotated[
+        float | None, typer.Option(help="With --moments: GiB that a worker holds, about; 8 by default.", min=0.001)
+    ] = None,
     engine: EngineName = "local",
     address: Address = "",
     workers: Workers = 0,
@@ -113,19 +115,30 @@ def extract(
     }
     _check(how)
     where = Engine(engine, address, workers, device)
-    only = tuple(int(part) for part in layers.split(",") if part.strip().isdigit())
+    only = tuple(int(part) for part in layers.split(",") if part.strip().isdecimal())
     if layers and (not moments or len(only) < len(layers.split(","))):
         raise InputError(f"--layers {layers!r} is for --moments, which compares some of them: 0,4,8")
     if pivot and not moments:
         raise InputError(f"--pivot {pivot} is for --moments, which compares languages")
+    if memory is not None and not (moments and memory < 1e9):
+        raise InputError(f"--memory {memory:g} is for --moments, in GiB: 8, 64")
+    if (as_if or tflops) and not dry_run:
+        raise InputError(f"{'--as-if' if as_if else '--tflops'} is for --dry-run, which says what it would cost")
+    size = _size(as_if, level) if as_if else None
+    held = round((memory or 8.0) * 2**30)
     records = _records(corpus, tags(langs), split, rows, level)
     if dry_run:
         drawn = blueprints(model, stack, revision, trust_remote_code)
         facts = plan(drawn, records, how, device, as_json=as_json)
-        if as_if:
-            if level != "sentence":
-                raise InputError("--as-if is of sentences: leave out --level")
-            facts["as_if"] = scaled(facts["total"], as_if, drawn, len(only), memory, all_pairs=not pivot)
+        if moments:
+            from interlingua.analyses.streamed import layers_of, pairs_of
+
+            spoken = parallel_text(records)
+            pairs_of([str(lang) for lang in spoken.langs], pivot)
+            only = layers_of(drawn, spoken, only)
+            size = size or (len(spoken.langs), len(spoken))
+        if size:
+            facts["as_if"] = scaled(facts["total"], size, drawn, len(only), held, all_pairs=not pivot)
             if moments:
                 facts["as_if"]["flops"] = round(facts["as_if"]["flops"] * facts["as_if"]["read"])
         if tflops:
@@ -138,7 +151,8 @@ def extract(
         return
     loading = {
         "stack": stack,
-        "device": device,
+        # this process need not have what workers compute on
+        "device": "" if where.spread and device == "cuda" else device,
         "dtype": dtype,
         "attention": attention,
         "revision": revision,
@@ -153,7 +167,7 @@ def extract(
         _stream(
             loaded,
             records,
-            {**how, "layers": only, "pivot": pivot, "memory": round(memory * 2**30)},
+            {**how, "layers": only, "pivot": pivot, "memory": held},
             out or Path(),
             where,
             as_json=as_json,
@@ -271,50 +285,64 @@ def plan(
     return facts
 
 
+# Languages of which all pairs can be counted, and sentences of each.
+MOST = (2_000, 10**15)
+
+
+def _size(as_if: str, level: str) -> tuple[int, int]:
+    """Languages and sentences of each."""
+    from interlingua.errors import InputError
+
+    if level != "sentence":
+        raise InputError("--as-if is of sentences: leave out --level")
+    languages, _, sentences = as_if.lower().partition("x")
+    if not (languages.isdecimal() and sentences.isdecimal() and int(languages) > 1 and int(sentences)):
+        raise InputError(f"--as-if {as_if!r}: say languages x sentences, such as 200x1000000")
+    if int(languages) > MOST[0] or int(sentences) > MOST[1]:
+        raise InputError(f"--as-if {as_if[:40]!r}: {MOST[0]:,} languages of {MOST[1]:.0e} sentences are the most")
+    return int(languages), int(sentences)
+
+
 def scaled(
     total: Mapping[str, Any],
-    as_if: str,
+    size: tuple[int, int],
     model: Model | PerLanguage,
     layers: int,
-    memory: float,
+    memory: int,
     *,
     all_pairs: bool,
 ) -> dict[str, Any]:
     """The price of another size: of so many languages and sentences like these.
 
     Beside it what `--moments` keeps: for every layer and block of rows, float64 matrices of width x width, one a
-    language and one a pair; what a worker holds of them, and how often a language is read for that (`read`).
+    language and one a pair; what a worker holds of them, how often a language is read for that (`read`, on average),
+    and what the process that asks holds when it puts blocks together.
     """
-    from interlingua.analyses.streamed import BLOCKS, Shares
-    from interlingua.errors import InputError
+    from interlingua.analyses.shares import Shares
+    from interlingua.analyses.streamed import BLOCKS
     from interlingua.models import PerLanguage
 
-    languages, _, sentences = as_if.lower().partition("x")
-    if not (languages.isdigit() and sentences.isdigit() and int(languages) > 1 and int(sentences)):
-        raise InputError(f"--as-if {as_if!r}: say languages x sentences, such as 200x1000000")
-    many = int(languages) * int(sentences)
-    found = {key: round(value * many / total["sentences"]) for key, value in total.items()}
+    found = {key: round(value * size[0] * size[1] / total["sentences"]) for key, value in total.items()}
     shape = (model.default or next(iter(model.models.values())) if isinstance(model, PerLanguage) else model).layers
-    named = [str(i) for i in range(int(languages))]
-    pairs = [pair for pair in combinations(named, 2) if all_pairs or pair[0] == named[0]]
-    shares = Shares.of(
-        pairs, round(memory * 2**30), layers=layers or len(shape), all_layers=len(shape), width=shape.width
-    )
+    first, *others = map(str, range(size[0]))
+    pairs = list(combinations([first, *others], 2)) if all_pairs else [(first, other) for other in others]
+    shares = Shares.of(pairs, memory, layers=layers or len(shape), all_layers=len(shape), width=shape.width)
     return {
         **found,
-        "languages": len(named),
+        "languages": size[0],
         "moments": BLOCKS * shares.on_disk,
         "memory": shares.memory,
-        "read": shares.read / len(named),
+        "together": shares.together(BLOCKS),
+        "read": shares.read / size[0],
     }
 
 
 def _tell_scale(facts: Mapping[str, Any], tflops: float, workers: int, *, moments: bool) -> None:
     if price := facts.get("as_if"):
         typer.echo(f"as if {price['languages']:,} languages: {told(price)}")
-        on_disk, held = human(price["moments"]), human(price["memory"])
-        again = f", every language read {price['read']:.2f} times" + (" (counted above)" if moments else "")
-        typer.echo(f"with --moments {on_disk} on disk, and {held} in the memory of each worker{again}")
+        on_disk, held, here = (human(price[key]) for key in ("moments", "memory", "together"))
+        again = f"a language read {price['read']:.2f} times on average" + (" (counted above)" if moments else "")
+        typer.echo(f"with --moments {on_disk} on disk; in memory about {held} a worker and {here} here; {again}")
     if tflops:
         hours = (facts.get("as_if") or facts["total"])["seconds"] / 3600
         typer.echo(f"at {tflops:g} TFLOP/s on {workers:,} worker{'s' * (workers != 1)}: {hours:,.1f} hours")
@@ -391,13 +419,10 @@ def _stream(
     """Compared without vectors: the best layer of every pair, and where all of it is."""
     from interlingua.analyses.streamed import stream
     from interlingua.cli.progress import bar
-    from interlingua.errors import InputError
-    from interlingua.types import ParallelCorpus
 
-    if not isinstance(records, ParallelCorpus):
-        raise InputError("--moments compares sentences with their translations: leave out --level")
+    text = parallel_text(records)
     with bar("extracting", "sentences") as show:
-        table = stream(model, records, out, engine=where, progress=show, **how)
+        table = stream(model, text, out, engine=where, progress=show, **how)
     if as_json:
         typer.echo(table.to_json(orient="records", indent=2))
         return
@@ -408,6 +433,16 @@ def _stream(
             f"{row.layer}, its highest; {row.n:,} sentences"
         )
     typer.echo(f"all layers are in {out / 'results.csv'}; run it again after an interruption and it goes on")
+
+
+def parallel_text(records: Record | list[Record]) -> ParallelCorpus:
+    """What `--moments` compares; an error where it is something else."""
+    from interlingua.errors import InputError
+    from interlingua.types import ParallelCorpus
+
+    if not isinstance(records, ParallelCorpus):
+        raise InputError("--moments compares sentences with their translations: leave out --level")
+    return records
 
 
 def _facts(reps: Representations | WordRepresentations, out: Path, seconds: float) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,11 +62,12 @@ class Spread:
             for work in works:
                 yield stripped(work), Recipe.of(work.column.model, self.there.device), passage, budget
 
-        for vectors, used in self.there.each(computed, given()):
-            budget = min(budget, used)
-            progress(int(vectors.shape[1]))
-            # Ray lends what cannot be written to
-            yield torch.from_numpy(vectors.copy()), used
+        with closing(self.there.each(computed, given())) as made:
+            for vectors, used in made:
+                budget = min(budget, used)
+                progress(int(vectors.shape[1]))
+                # Ray lends what cannot be written to
+                yield torch.from_numpy(vectors.copy()), used
 
 
 def stripped(work: Work) -> Work:
