@@ -272,7 +272,10 @@ def load_model(
     try:
         network.to(where).eval().requires_grad_(requires_grad=False)
     except (RuntimeError, AssertionError) as error:
-        raise InputError(f"{place} cannot be put on device {where!r}: {str(error).splitlines()[0][:200]}") from error
+        why = str(error).splitlines()[0][:200]
+        raise InputError(
+            f"{place} cannot be put on device {where!r} ({why}): leave --device out, or name one"
+        ) from error
     return wrap(
         network,
         tokenizer,

@@ -198,7 +198,10 @@ def read(folder: Path) -> Tables:
     pd = pandas()
     if not (folder / CONFIG).exists() or not (folder / f"{RESULTS}.parquet").exists():
         wrote = f" (`interlingua {kind}` wrote it, not `compare`)" if (kind := kind_of(folder)) else ""
-        raise InputError(f"{folder} holds no results: it has no {CONFIG} or no {RESULTS}.parquet{wrote}")
+        raise InputError(
+            f"{folder} holds no results: it has no {CONFIG} or no {RESULTS}.parquet{wrote}; `interlingua compare --out "
+            f"{folder}` makes them"
+        )
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         found = config.pop("schema")
