@@ -11,7 +11,8 @@ import typer
 
 from interlingua import BUILT_IN
 from interlingua.cli.data import Corpus, Formats, Json, Langs, Rows, Split, tags
-from interlingua.cli.extract import blueprints, models_of, needs_models, plan
+from interlingua.cli.extract import blueprints, models_of, needs_models
+from interlingua.cli.price import plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -151,7 +152,7 @@ def _cost(
     as_json: bool,
 ) -> None:
     """What extraction would cost, model by model and in all."""
-    from interlingua.cli.extract import told
+    from interlingua.cli.price import told
     from interlingua.cli.terminal import visible
 
     found, total = {}, dict.fromkeys(("rows", "flops", "bytes"), 0)
