@@ -91,7 +91,12 @@ def by_layer(
         ),
     ]  # fmt: skip
     panel = alt.layer(*(drawn if marks else drawn[1:])).properties(width=230, height=170)
-    facet = alt.Facet("target:N", title="English with", sort=alt.EncodingSortField("place", op="min"))
+    others = set(table["source"]) - {"en"}
+    facet = alt.Facet(
+        "target:N",
+        title="The language that was tuned on with" if others else "English with",
+        sort=alt.EncodingSortField("place", op="min"),
+    )
     told = [note, *_told(table)]
     return themed(panel.facet(facet, columns=3).properties(title=alt.TitleParams(title, subtitle=told)))
 

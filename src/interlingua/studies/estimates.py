@@ -114,7 +114,8 @@ def fisher(r: float, n: int, variance: float = 1.0) -> Estimate:
     if n < 4 or not abs(r) <= 1:
         raise MissingRowsError
     z, half = math.atanh(max(-0.999, min(0.999, r))), 1.96 * math.sqrt(variance / (n - 3))
-    return Estimate(r, math.tanh(z - half), math.tanh(z + half), n)
+    # points are layers or languages: not what is told as `n`, which counts sentences
+    return Estimate(r, math.tanh(z - half), math.tanh(z + half))
 
 
 def each(table: pd.DataFrame, keys: Iterable[str | tuple[str, ...]], made: Callable[..., Estimate]) -> Iterator[Part]:

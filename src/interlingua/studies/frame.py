@@ -212,7 +212,7 @@ def work(name: str, settings: str, cell: str, folder: Path) -> Outcome:
         place.mkdir(parents=True, exist_ok=True)
         rows = tuple(study.run(asked, how, place, folder / PREPARED, told))
     except Exception as error:
-        why = " ".join(str(error).split())[:300]
+        why = " ".join(str(error).replace(f"{folder}/", "").split())[:300]
         kind = "" if isinstance(error, InterlinguaError) else f"{type(error).__name__}: "
         return Outcome((), time.monotonic() - began, f"{kind}{why}")
     return Outcome(rows, time.monotonic() - began)
