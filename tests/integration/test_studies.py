@@ -196,7 +196,7 @@ def failing(monkeypatch):
     def run(cell, how, place, shared, say):
         (place / "begun").touch()
         if cell.name in broken:
-            raise InputError("out of luck")
+            raise InputError(f"out of luck in {place}")
         yield {"state": "before", "measure": "anc", "layer": 0, "source": "en", "target": "fr", "value": 0.123456789,
                "signature": "measure:anc|pair:en-fr|layer:0|n:3"}  # fmt: skip
 
@@ -212,11 +212,12 @@ def test_a_cell_that_fails_is_kept_and_the_others_go_on(failing, tmp_path):
     found, wrong = frame.run(study, settings, tmp_path, say=told.append)
     assert found.cells == ("pre.0", "normformer.0")
     assert [cell.name for cell in found.missing] == ["post.0"]
-    assert wrong == ["post.0: out of luck"]
-    assert "post.0 failed: out of luck" in told
+    assert wrong == ["post.0: out of luck in work/post.0"]
+    assert "post.0 failed: out of luck in work/post.0" in told
+    assert str(tmp_path) not in (tmp_path / "runs.jsonl").read_text(encoding="utf-8")
     assert (tmp_path / "work" / "post.0" / "begun").exists()  # to go on from
     lines = [(line["event"], line["error"]) for line in attempts(tmp_path)]
-    assert lines[:4] == [("begun", ""), ("failed", "out of luck"), ("begun", ""), ("done", "")]
+    assert lines[:4] == [("begun", ""), ("failed", "out of luck in work/post.0"), ("begun", ""), ("done", "")]
     broken.clear()
     found, wrong = frame.run(study, settings, tmp_path)
     assert not found.missing

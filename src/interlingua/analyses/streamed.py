@@ -22,7 +22,7 @@ import numpy as np
 
 from interlingua.analyses.comparison import NEURON_WISE
 from interlingua.analyses.shares import Pair, Shares, chunk_of
-from interlingua.cluster import HERE, Engine, workers
+from interlingua.cluster import HERE, Engine, Workers, workers
 from interlingua.errors import FormatError, InputError, UndefinedError, UnknownNameError
 from interlingua.extract import extract
 from interlingua.extract.extraction import columns_of, signature
@@ -110,23 +110,19 @@ def stream(
         total = len(corpus) * len(shares)
         done = total - sum(edges[i + 1] - edges[i] for i, _ in left)
         progress(done // len(shares), len(corpus))
-        with workers(engine) if engine.spread else nullcontext() as there:
-            texts = (_only(corpus, plan.langs(share))[edges[i] : edges[i + 1]] for i, share in left)
-            given = ((text, replace(asked, pairs=share)) for text, (_, share) in zip(texts, left, strict=True))
-            if there is None:
-                made: Generator[Kept] = (moments_of(_of(network, text), text, part) for text, part in given)
-            else:
-                recipes = {lang: Recipe.of(network.of(lang), there.device) for lang in corpus.langs}
-                made = there.each(
-                    moments_there,
-                    (({str(lang): recipes[lang] for lang in text.langs}, text, part) for text, part in given),
-                )
-            with closing(made):
-                for key, kept in zip(left, made, strict=True):
-                    with writing(places[key]) as file:
-                        np.savez(file, **kept)  # type: ignore[arg-type]
-                    done += edges[key[0] + 1] - edges[key[0]]
-                    progress(done // len(shares), len(corpus))
+        tasks = (
+            (_only(corpus, plan.langs(share))[edges[i] : edges[i + 1]], replace(asked, pairs=share))
+            for i, share in left
+        )
+        with (
+            workers(engine) if engine.spread else nullcontext() as there,
+            closing(_made(network, tasks, there)) as made,
+        ):
+            for (i, share), kept in zip(left, made, strict=True):
+                with writing(places[i, share]) as file:
+                    np.savez(file, **kept)  # type: ignore[arg-type]
+                done += edges[i + 1] - edges[i]
+                progress(done // len(shares), len(corpus))
         rows = [
             row
             for share in shares
@@ -139,6 +135,21 @@ def stream(
         for other in set(parts.iterdir()) - set(places.values()):  # of a run with other shares
             other.unlink()
     return table
+
+
+def _made(
+    network: Model | PerLanguage, tasks: Iterator[tuple[ParallelCorpus, Streamed]], there: Workers | None
+) -> Generator[Kept]:
+    """The moments of every task, here or by workers."""
+    if there is None:
+        return (moments_of(_of(network, text), text, part) for text, part in tasks)
+    return there.each(
+        moments_there,
+        (
+            ({str(lang): Recipe.of(network.of(lang), there.device) for lang in text.langs}, text, part)
+            for text, part in tasks
+        ),
+    )
 
 
 def _only(corpus: ParallelCorpus, langs: set[str]) -> ParallelCorpus:

@@ -122,7 +122,6 @@ def extract(
     if (as_if or tflops) and not dry_run:
         raise InputError(f"{'--as-if' if as_if else '--tflops'} is for --dry-run, which says what it would cost")
     size = size_of(as_if, level) if as_if else None
-    held = round((memory or 8.0) * 2**30)
     records = _records(corpus, tags(langs), split, rows, level)
     if dry_run:
         drawn = blueprints(model, stack, revision, trust_remote_code)
@@ -135,14 +134,16 @@ def extract(
             size = size or (len(spoken.langs), len(spoken))
         facts = plan(drawn, records, how, device, as_json=as_json)
         if size:
-            facts["as_if"] = scaled(facts["total"], size, drawn, len(only), held, all_pairs=not pivot)
+            facts["as_if"] = scaled(
+                facts["total"], size, drawn, len(only), _bytes(memory), all_pairs=not pivot, source=bool(source)
+            )
             if moments:
                 facts["as_if"]["flops"] = round(facts["as_if"]["flops"] * facts["as_if"]["read"])
         if tflops:
             price = facts.get("as_if") or facts["total"]
             price["seconds"] = price["flops"] / (tflops * 1e12 * max(1, workers))
         if not as_json:
-            tell_scale(facts, tflops, max(1, workers), moments=moments)
+            tell_scale(facts, tflops, max(1, workers), as_if=bool(as_if), moments=moments)
         if as_json:
             typer.echo(json.dumps(facts, indent=2))
         return
@@ -164,7 +165,7 @@ def extract(
         _stream(
             loaded,
             records,
-            {**how, "layers": only, "pivot": pivot, "memory": held},
+            {**how, "layers": only, "pivot": pivot, "memory": _bytes(memory)},
             out or Path(),
             where,
             as_json=as_json,
@@ -321,6 +322,13 @@ def _stream(
             f"{row.layer}, its highest; {row.n:,} sentences"
         )
     typer.echo(f"all layers are in {out / 'results.csv'}; run it again after an interruption and it goes on")
+
+
+def _bytes(memory: float | None) -> int:
+    """What `--memory` says, or the usual."""
+    from interlingua.analyses.streamed import MEMORY
+
+    return MEMORY if memory is None else round(memory * 2**30)
 
 
 def parallel_text(records: Record | list[Record]) -> ParallelCorpus:

@@ -68,6 +68,7 @@ def scaled(
     memory: int,
     *,
     all_pairs: bool,
+    source: bool,
 ) -> dict[str, Any]:
     """The price of another size: of so many languages and sentences like these.
 
@@ -83,7 +84,10 @@ def scaled(
     shape = (model.default or next(iter(model.models.values())) if isinstance(model, PerLanguage) else model).layers
     first, *others = map(str, range(size[0]))
     pairs = list(combinations([first, *others], 2)) if all_pairs else [(first, other) for other in others]
-    shares = Shares.of(pairs, memory, layers=layers or len(shape), all_layers=len(shape), width=shape.width)
+    shares = Shares.of(
+        pairs, memory, layers=layers or len(shape), all_layers=len(shape), width=shape.width,
+        source=first if source else "",
+    )  # fmt: skip
     return {
         **found,
         "languages": size[0],
@@ -94,12 +98,15 @@ def scaled(
     }
 
 
-def tell_scale(facts: Mapping[str, Any], tflops: float, workers: int, *, moments: bool) -> None:
-    """The price of another size, and the time it takes, on the terminal."""
+def tell_scale(facts: Mapping[str, Any], tflops: float, workers: int, *, as_if: bool, moments: bool) -> None:
+    """The price of another size, that of moments, and the time it takes, on the terminal."""
     if price := facts.get("as_if"):
-        typer.echo(f"as if {price['languages']:,} languages: {told(price)}")
+        if as_if:
+            typer.echo(f"as if {price['languages']:,} languages: {told(price)}")
         on_disk, held, here = (human(price[key]) for key in ("moments", "memory", "together"))
-        again = f"a language read {price['read']:.2f} times on average" + (" (counted above)" if moments else "")
+        again = f"a language read {price['read']:.2f} times on average" + (
+            " (counted above)" if as_if and moments else ""
+        )
         typer.echo(f"with --moments {on_disk} on disk; in memory about {held} a worker and {here} here; {again}")
     if tflops:
         hours = (facts.get("as_if") or facts["total"])["seconds"] / 3600
