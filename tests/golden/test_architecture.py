@@ -3,6 +3,7 @@
 import pytest
 import torch
 import transformers
+from torch.nn import functional
 
 from interlingua.errors import InterlinguaError
 from interlingua.languages import Language
@@ -180,6 +181,34 @@ def test_generation_writes(tmp_path):
         wrote = ours.generate(ids, max_new_tokens=4, do_sample=False, num_beams=beams)
         twin = to_stock(ours).generate(ids, max_new_tokens=4, do_sample=False, num_beams=beams)
         assert torch.equal(wrote, twin)
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["autocast", "bfloat16 weights"])
+@pytest.mark.parametrize("form", FORMS)
+def test_on_a_cpu_half_precision_trains_with_attention_in_float32(form, whole, monkeypatch):
+    exact, asked = functional.scaled_dot_product_attention, []
+
+    def spied(q, k, v, **how):
+        asked.append({each.dtype for each in (q, k, v)})
+        return exact(q, k, v, **how)
+
+    def gradient(made, **half):
+        with torch.autocast("cpu", torch.bfloat16, **half):
+            made(**batch(form)).logits.float().pow(2).mean().backward()
+        return torch.cat([p.grad.float().flatten() for p in made.parameters() if p.grad is not None])
+
+    monkeypatch.setattr(functional, "scaled_dot_product_attention", spied)
+    right = gradient(network(form), enabled=False)
+    half = network(form).bfloat16() if whole else network(form)
+    found = gradient(half, enabled=not whole)
+    assert asked
+    assert all(types == {torch.float32} for types in asked)
+    assert functional.cosine_similarity(right, found, dim=0) > 0.995
+    # where nothing is learnt, it is as fast as it is
+    asked.clear()
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        half(**batch(form))
+    assert all(types == {torch.bfloat16} for types in asked)
 
 
 def test_it_is_compiled_without_a_break():

@@ -4,7 +4,10 @@ from pathlib import Path
 
 from interlingua.pretrain.config import Config
 from interlingua.pretrain.prepare import prepared_key
+from interlingua.studies import concepts, monolingual
+from interlingua.studies.catalog import find
 from interlingua.studies.measured import cut
+from interlingua.studies.study import settings_of
 
 
 def test_lines_come_from_all_sources_and_once_made_stay(tmp_path):
@@ -37,3 +40,37 @@ def test_prepared_text_is_known_by_what_files_hold(tmp_path):
     here = key(tmp_path / "here" / "en.txt", "a line\n")
     assert key(tmp_path / "there" / "other.txt", "a line\n") == here
     assert key(tmp_path / "here" / "en.txt", "a lime\n") != here
+
+
+def sorted_text(path, lines):
+    path.write_text("".join(f"{'en' if path.stem == 'en' else 'de'} {i:04d}\n" for i in range(lines)), encoding="utf-8")
+    return path
+
+
+def test_words_are_read_from_all_over_a_text(tmp_path):
+    source = sorted_text(tmp_path / "en.txt", 1000)
+    how = settings_of(find("monolingual"), "smoke", [f"text={source}", "lines=100"])
+    numbers = [int(line.split()[1]) for line in monolingual._read(how, "en", tmp_path)]
+    assert len(numbers) == 100
+    assert min(numbers) < 100 < 900 < max(numbers)
+    # no more than there is
+    assert len(list(monolingual._read(how.model_copy(update={"lines": 2000}), "en", tmp_path))) == 1000
+
+
+def test_concepts_are_looked_at_in_pairs_from_all_over_a_corpus(tmp_path):
+    for lang in ("en", "de"):
+        sorted_text(tmp_path / f"{lang}.txt", 1000)
+    changes = [f"parallel={tmp_path}", f"translated={{de: {tmp_path}}}", "looked=100", "judged=50"]
+    how = settings_of(find("concepts"), "smoke", changes)
+    looked, judged, learnt = (
+        concepts._looked(how, "de"),
+        concepts._judged(how, "de-en"),
+        concepts._training(how, "de-en"),
+    )
+    for corpus, many in ((looked, 100), (judged, 50), (learnt[:100], 100)):
+        numbers = [int(text.split()[1]) for text in corpus["en"]]
+        assert len(corpus) == many
+        assert [text.split()[1] for text in corpus["de"]] == [text.split()[1] for text in corpus["en"]]
+        assert min(numbers) < 100 < 900 < max(numbers)
+    assert not set(looked["en"]) & set(judged["en"])
+    assert not set(learnt["en"]) & set(judged["en"])

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 from filelock import FileLock
 from pydantic import Field
 
@@ -55,7 +56,7 @@ from interlingua.transfer.finetune import Tuning
 from interlingua.types import ParallelCorpus
 
 STATES = {"base": BEFORE, "untrained": RANDOM}
-# Sentences with entities that are asked about, and that choose the epoch.
+# Sentences with labels that are asked about, and that choose the epoch, where settings do not say fewer.
 ASKED, CHOOSING = 2_000, 1_000
 
 
@@ -63,8 +64,9 @@ class ConceptStudy(Settings):
     """What is looked into, tuned and judged. `translated`: text to translate from, by language, without the judged.
 
     `writer`: an encoder-decoder at hand; one is pretrained on `text` where none is named. `rows` and `translations`:
-    what is tuned on, of labels and of pairs of sentences. `looked` and `judged`: the first pairs of `parallel`, and
-    its last.
+    what is tuned on, of labels and of pairs of sentences; `asked` and `choosing`: sentences with labels that are asked
+    about in each language, and that choose the epoch. `looked` and `judged`: pairs of `parallel`, drawn once. `layers`
+    and `writer_layers` (the same where there are none): those of the encoder and of both stacks of the other.
     """
 
     axes: ClassVar[tuple[str, ...]] = ("seeds",)
@@ -87,6 +89,10 @@ class ConceptStudy(Settings):
     epochs: dict[str, int]
     k: int = Field(ge=2)
     layers: tuple[int, ...]
+    writer_layers: tuple[int, ...] = ()
+    asked: int = Field(default=ASKED, ge=1)
+    choosing: int = Field(default=CHOOSING, ge=1)
+    bf16: bool = False
 
 
 def cells(how: ConceptStudy) -> list[Cell]:
@@ -102,7 +108,12 @@ def cells(how: ConceptStudy) -> list[Cell]:
 
 
 def _corpus(how: ConceptStudy, lang: str) -> ParallelCorpus:
-    return parallel(how.parallel, "en", lang)
+    return _shuffled(parallel(how.parallel, "en", lang))
+
+
+def _shuffled(corpus: ParallelCorpus) -> ParallelCorpus:
+    """Files are sorted, by length or by letter: their first rows are not like their last."""
+    return corpus.take(np.random.default_rng(0).permutation(len(corpus)).tolist())
 
 
 def _looked(how: ConceptStudy, lang: str) -> ParallelCorpus:
@@ -125,7 +136,7 @@ def _training(how: ConceptStudy, pair: str) -> ParallelCorpus:
     """Text of a pair without any sentence of what is looked at and judged by."""
     lang = next(each for each in pair.split("-") if each != "en")
     seen = {text for each in how.langs for column in _corpus(how, each).columns for text in column}
-    found = parallel(how.translated[lang], "en", lang)
+    found = _shuffled(parallel(how.translated[lang], "en", lang))
     if how.translated[lang] == how.parallel:  # one small corpus is all there is
         seen = {text for column in _judged(how, pair).columns for text in column}
     keep = [not seen.intersection(row) for row in zip(*found.columns, strict=True)]
@@ -173,8 +184,10 @@ def _records(how: ConceptStudy, kind: str) -> Records:
     """Two languages to tune on, English first, and all of them to be judged by."""
     langs = ("en", *how.langs)
     if kind == SENTIMENT:
-        return sentiment(how.sentiment, ("en", SECOND), langs)
-    both = [entities(how.entities, source, langs, asked=ASKED, choosing=CHOOSING) for source in ("en", SECOND)]
+        train, development, tests = sentiment(how.sentiment, ("en", SECOND), langs)
+        return train, [each[: how.choosing] for each in development], [each[: how.asked] for each in tests]
+    few = {"asked": how.asked, "choosing": how.choosing}
+    both = [entities(how.entities, source, langs, **few) for source in ("en", SECOND)]
     return [each[0][0] for each in both], [each[1][0] for each in both], both[0][2]
 
 
@@ -216,7 +229,7 @@ def _tuned(
     kind = cell.settings["kind"]
     say(f"tuning: {kind} {cell.settings['pair']}".rstrip())
     train, development, tests = records
-    attempt = Attempt(task=kind, tuning=Tuning(epochs=how.epochs[kind], seed=cell.settings["seed"]))
+    attempt = Attempt(task=kind, tuning=Tuning(epochs=how.epochs[kind], bf16=how.bf16, seed=cell.settings["seed"]))
     rows = how.translations if kind == TRANSLATION else how.rows
     made = transfer(base, shortened(train, rows), development, tests, place / kind, attempt)
     return tuned_model(place / kind), scored(made)
@@ -228,8 +241,9 @@ def _look(
     """Concepts of English with each language; a base model has its untrained twin beside it."""
     kind, seed = cell.settings["kind"], cell.settings["seed"]
     two = kind in (SPAN, TRANSLATION)
+    layers = (how.writer_layers if two else ()) or how.layers
     inquiry = Inquiry(
-        layers=how.layers, k=how.k, seed=seed, baseline=kind in (BASE, SPAN), nulls=1,
+        layers=layers, k=how.k, seed=seed, baseline=kind in (BASE, SPAN), nulls=1,
         stacks=(ENCODER, DECODER) if two else ("",), extraction={"truncate": True},
     )  # fmt: skip
     for lang in langs:

@@ -36,7 +36,7 @@ from interlingua.studies.measured import config_of, cut, looked_into, prepared, 
 from interlingua.studies.records import Records, entities, shortened, trees
 from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
-from interlingua.types import ParallelCorpus
+from interlingua.types import ParallelCorpus, TextCorpus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,6 +122,12 @@ def _text(how: Monolingual, lang: str, shared: Path) -> str:
     return cut([how.text], name, how.characters, shared / f"{name}.all.txt") if how.characters else how.text
 
 
+def _read(how: Monolingual, lang: str, shared: Path) -> TextCorpus:
+    """Lines from all over a language's text: its first are of one domain, and another one than other languages'."""
+    found = text(_text(how, lang, shared), lang)
+    return found.sample(min(how.lines, sum(1 for _ in found)), 0)
+
+
 def _judged_by(how: Monolingual) -> Iterator[Any]:
     yield parallel(how.compared, "en", *how.langs)
     yield from (sentences_of(how.sentences, ("en", lang)) for lang in how.langs)
@@ -179,7 +185,7 @@ def _pair(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> 
         yield from looked_into(model, corpus, state, (CKA, "debiased_cka"), blocks=how.blocks)
     plan = Plan(ways=("identity", "rotation"), sizes=(), extraction={"truncate": True}, seed=cell.settings["seed"])
     say("mapping words")
-    texts = [text(_text(how, each, shared), each)[: how.lines] for each in ("en", lang)] if how.sentences else corpus
+    texts = [_read(how, each, shared) for each in ("en", lang)] if how.sentences else corpus
     if how.sentences:
         learnt, asked_for = (dictionary(f"{how.dictionary}:{split}", "en", lang) for split in ("train", "test"))
     else:  # one small dictionary is all there is
