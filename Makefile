@@ -87,7 +87,7 @@ $(VENV)/.bench: $(VENV)/.dev benchmarks/peers.txt
 	@touch $@
 
 bench: $(VENV)/.bench
-	@for script in table readers measures scaling extract concepts; do \
+	@for script in table readers measures scaling extract concepts half; do \
 	  echo "== $$script.py"; $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 clean:

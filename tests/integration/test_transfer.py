@@ -20,6 +20,7 @@ from interlingua.cli.main import app
 from interlingua.errors import InputError
 from interlingua.languages import Language
 from interlingua.models.architecture import LabSeq2SeqConfig
+from interlingua.models.attention import NAME
 from interlingua.models.codes import code_number
 from interlingua.models.layers import blocks_of
 from interlingua.report.transferred import told
@@ -181,13 +182,13 @@ def test_a_batch_answers_as_its_sentences_do(model):
 def test_half_precision(folder, tmp_path, name):
     """Learnt nearly as well, and judged on the way as well as afterwards."""
     data, how = records(name), {"epochs": 2, "batch": 4, "rate": 1e-3, "dropout": 0.0}
-    scores = [
-        tune(
-            il.load_model(folder), task(name), [data], [data], tmp_path / str(bf16), Tuning(**how, bf16=bf16)
-        ).development
+    whole, half = (
+        tune(il.load_model(folder), task(name), [data], [data], tmp_path / str(bf16), Tuning(**how, bf16=bf16))
         for bf16 in (False, True)
-    ]
-    assert scores[0] == pytest.approx(scores[1], abs=0.1)
+    )
+    assert whole.development == pytest.approx(half.development, abs=0.1)
+    # with gradients that do not take long
+    assert [each.network.body.model.network.config._attn_implementation for each in (whole, half)] == ["sdpa", NAME]
 
 
 @pytest.mark.parametrize(

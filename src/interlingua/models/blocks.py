@@ -14,6 +14,7 @@ from transformers import PreTrainedConfig
 from transformers.modeling_outputs import BaseModelOutput
 
 from interlingua.errors import InputError, UnknownNameError
+from interlingua.models.attention import attended
 
 POST, PRE, NORMFORMER = "post", "pre", "normformer"
 NORMS = (POST, PRE, NORMFORMER)
@@ -108,18 +109,10 @@ class Attention(nn.Module):
             q, k, v = self.query_key_value(x_bld).chunk(3, dim=-1)
         q, k, v = (each.view(b, -1, self.heads, d // self.heads).transpose(1, 2) for each in (q, k, v))
         how = {"dropout_p": self.dropout if self.training else 0.0, "is_causal": causal and mask is None}
-        out_bhld = _attended(q, k, v, attn_mask=mask, **how)
+        out_bhld = attended(q, k, v, attn_mask=mask, **how)
         if self.head_scale is not None:
             out_bhld = out_bhld * self.head_scale.view(1, -1, 1, 1)
         return self.out(out_bhld.transpose(1, 2).reshape(b, n, d))
-
-
-def _attended(q: Tensor, k: Tensor, v: Tensor, **how: Any) -> Tensor:
-    """Attention, in float32 where a CPU trains in half precision: gradients then take up to 8 times less time."""
-    if not q.requires_grad or q.device.type != "cpu" or q.dtype == torch.float32:
-        return functional.scaled_dot_product_attention(q, k, v, **how)
-    with torch.autocast("cpu", enabled=False):
-        return functional.scaled_dot_product_attention(q.float(), k.float(), v.float(), **how).to(q.dtype)
 
 
 class Block(nn.Module):

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from interlingua.errors import InputError
+from interlingua.models.attention import hasten
 from interlingua.pretrain.config import Config
 from interlingua.pretrain.muon import Muon
 from interlingua.pretrain.objectives import NONE, Asked
@@ -111,6 +112,8 @@ class Updater:
         self.network, self.config, self.device, self.reduce = network, config, device, reduce
         cuda = device.type == "cuda"
         self.bf16 = cuda if config.bf16 is None else config.bf16
+        if self.bf16:
+            hasten(network)
         ours = hasattr(network, "scores_at")
         compiled = (cuda and ours) if config.compile is None else config.compile
         self.graphs = cuda and compiled and config.cuda_graphs is not False

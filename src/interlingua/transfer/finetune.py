@@ -20,6 +20,7 @@ import torch
 from interlingua.errors import DataNotFoundError, InputError, MissingExtraError
 from interlingua.folders import whole
 from interlingua.models import Model, load_model
+from interlingua.models.attention import hasten
 from interlingua.models.layers import blocks_of
 from interlingua.models.load import seeded
 from interlingua.models.weights import quiet
@@ -177,6 +178,8 @@ def fit(
         return open_tuned(folder, device=str(next(network.parameters()).device))
     parts, judged = ([Part.of(network, record) for record in records] for records in (train, development))
     network.language = network.spoken(parts[0].encoded)
+    if how.bf16:
+        hasten(network)
     trainer = _trainer(network, parts, judged, folder, how, progress)
     begun = _begun(folder / STEPS)
     trainer.train(resume_from_checkpoint=str(begun) if begun else None)
