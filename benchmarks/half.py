@@ -46,9 +46,7 @@ def main():
     }
     slow = attention._slow
     print(f"torch {torch.__version__}, {args.sentences} sentences, milliseconds of one thread\n")
-    print(
-        "| network | tokens a sentence | float32 | bfloat16, torch's attention | bfloat16, ours | torch's / ours |"
-    )
+    print("| network | tokens a sentence | float32 | bfloat16, torch's attention | bfloat16, ours | torch's / ours |")
     print("|---|---:|---:|---:|---:|---:|")
     for name, network in networks.items():
         network.requires_grad_(requires_grad=True).train()
