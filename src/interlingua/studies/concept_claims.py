@@ -229,7 +229,7 @@ def figures(table: pd.DataFrame) -> dict[str, Any]:
     form = form[form["target"] == ""].drop_duplicates(["model", "seed", "measure", "layer"])
     made["form"] = by_layer(
         form.assign(target=form["measure"] + " concepts"), "model", "Figure 9: concepts of form, English",
-        "Published: falling with depth.",
+        "Published: falling with depth.", head="",
     )  # fmt: skip
     made["bleu"] = _translated(chosen(table, measure=SCORES[TRANSLATION]))
     for kind in (NER, SENTIMENT):
@@ -249,8 +249,9 @@ def _translated(table: pd.DataFrame) -> Any:
         for pair, target in zip(shown["pair"], shown["target"], strict=True)
     ]
     return beside_published(
-        shown.assign(setup=setups), "setup", "concepts bleu", "Translation into English: BLEU (TED was published)"
-    )
+        shown.assign(setup=setups), "setup", "concepts bleu", "Translation into English: BLEU (TED was published)",
+        langs=list(dict.fromkeys(shown["target"])),
+    )  # fmt: skip
 
 
 def _called(kind: str, pair: str) -> str:

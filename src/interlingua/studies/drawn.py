@@ -30,6 +30,8 @@ CALLED = {
     "sentence p1": "precision at 1",
     "calign": "CALIGN",
     "colap": "COLAP",
+    "lexical": "share of concepts",
+    "suffix": "share of concepts",
 }
 GREY = "#8a8a8a"
 
@@ -43,11 +45,12 @@ def by_layer(
     random: pd.DataFrame | None = None,
     published: Mapping[str, tuple[float, float]] | None = None,
     printed: pd.DataFrame | None = None,
+    head: str = "English with",
 ) -> Figure:
     """A measure by layer: a colour a series, a panel a language; the mean over seeds, what their intervals span.
 
     Dotted: networks with random weights. Grey: what was published, where a paper prints numbers, by language; dashed:
-    where it prints them by layer (`printed`: the series, `target`, `layer`, `value`).
+    where it prints them by layer (`printed`: the series, `target`, `layer`, `value`). `head`: what stands above panels.
     """
     if not len(table):
         return nothing(title, "Nothing of this has been run.")
@@ -94,7 +97,7 @@ def by_layer(
     others = set(table["source"]) - {"en"}
     facet = alt.Facet(
         "target:N",
-        title="The language that was tuned on with" if others else "English with",
+        title="The language that was tuned on with" if others else head,
         sort=alt.EncodingSortField("place", op="min"),
     )
     told = [note, *_told(table)]
@@ -147,7 +150,9 @@ def beside_published(
         {"series": row["series"], "language": row["target"], "whose": THEIRS, "value": float(row["value"]),
          "low": None, "high": None}
         for row in published(name)
+        if not langs or row["target"] in langs
     ]  # fmt: skip
+    whose = list(dict.fromkeys(row["whose"] for row in (*mine, *theirs)))
     order = list(dict.fromkeys(row["series"] for row in (*theirs, *mine)))
     places = list(dict.fromkeys([*langs, *(row["language"] for row in (*mine, *theirs))]))
     rows = [{**row, "order": order.index(row["series"]), "place": places.index(row["language"])}
@@ -157,11 +162,11 @@ def beside_published(
     where = {
         "x": alt.X("series:N", title="", sort=alt.EncodingSortField("order", op="min"),
                    axis=alt.Axis(labelAngle=-40 if many else 0, labelOverlap=False)),
-        "xOffset": alt.XOffset("whose:N", scale=alt.Scale(domain=[OURS, THEIRS])),
+        "xOffset": alt.XOffset("whose:N", scale=alt.Scale(domain=whose)),
     }  # fmt: skip
     bars = base.mark_bar().encode(
         **where, y=alt.Y("value:Q", title=str(table["measure"].iloc[0])),
-        color=alt.Color("whose:N", title="", scale=alt.Scale(domain=[OURS, THEIRS])),
+        color=alt.Color("whose:N", title="", scale=alt.Scale(domain=whose), legend=alt.Legend() if theirs else None),
         tooltip=["series:N", "language:N", "whose:N", alt.Tooltip("value:Q", format=".3f")],
     )  # fmt: skip
     layers = [bars, base.transform_filter("isValid(datum.low)").mark_rule().encode(**where, y="low:Q", y2="high:Q")]
