@@ -186,6 +186,12 @@ def test_generation_writes(tmp_path):
 
 def stock(form):
     """A network of `transformers`; T5 adds numbers to what is attended to, so it is left as it is."""
+    if form == "llama":  # fewer keys than queries, and positions that are turned, in float32
+        shape = {"vocab_size": 60, "hidden_size": 24, "intermediate_size": 48, "num_hidden_layers": 2,
+                 "num_attention_heads": 4, "num_key_value_heads": 2}  # fmt: skip
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return hastened(transformers.LlamaForCausalLM(transformers.LlamaConfig(**shape)).eval())
     if form != "t5":
         return hastened(to_stock(network(form, norm="pre" if form == "decoder" else "post")))
     shape = {"vocab_size": 60, "d_model": 24, "d_kv": 6, "d_ff": 48, "num_layers": 2, "num_heads": 4}
@@ -212,7 +218,8 @@ def attended(monkeypatch):
     exact, asked = functional.scaled_dot_product_attention, []
 
     def spied(q, k, v, **how):
-        asked.append({each.dtype for each in (q, k, v)})
+        half = torch.is_autocast_enabled("cpu") and q.dtype != torch.float64
+        asked.append({torch.bfloat16 if half else each.dtype for each in (q, k, v)})
         return exact(q, k, v, **how)
 
     monkeypatch.setattr(functional, "scaled_dot_product_attention", spied)
@@ -221,8 +228,8 @@ def attended(monkeypatch):
 
 @pytest.mark.parametrize(
     ("make", "form"),
-    [*((network, form) for form in FORMS), *((stock, form) for form in FORMS)],
-    ids=[f"{whose} {form}" for whose in ("our", "stock") for form in FORMS],
+    [*((network, form) for form in FORMS), *((stock, form) for form in FORMS), (stock, "llama")],
+    ids=[*(f"{whose} {form}" for whose in ("our", "stock") for form in FORMS), "llama"],
 )
 def test_on_a_cpu_half_precision_trains_with_attention_in_float32(make, form, attended):
     made, seen = make(form), batch(form)
@@ -236,6 +243,7 @@ def test_on_a_cpu_half_precision_trains_with_attention_in_float32(make, form, at
     attended.clear()
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         made(**seen)
+    assert attended
     assert all(types == {torch.bfloat16} for types in attended)
 
 
@@ -247,6 +255,17 @@ def test_weights_in_half_precision_keep_their_kind(form, attended):
     found = gradient(made, batch(form), half=False)
     assert all(types == {torch.float32} for types in attended)
     assert functional.cosine_similarity(right, found, dim=0) > 0.99
+
+
+@pytest.mark.parametrize("made_of", [lambda ours: ours, lambda ours: hastened(to_stock(ours))], ids=["our", "stock"])
+def test_other_precisions_and_dropout_are_left_as_they_are(made_of, attended):
+    gradient(made_of(network()).double(), batch("encoder"), half=False)
+    assert attended
+    assert all(types == {torch.float64} for types in attended)
+    attended.clear()
+    gradient(made_of(network(dropout=0.1)).train(), batch("encoder"), half=True)
+    assert attended
+    assert all(types == {torch.bfloat16} for types in attended)
 
 
 def test_attention_with_a_bias_is_left_to_torch():
