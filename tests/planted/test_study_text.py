@@ -74,3 +74,16 @@ def test_concepts_are_looked_at_in_pairs_from_all_over_a_corpus(tmp_path):
         assert min(numbers) < 100 < 900 < max(numbers)
     assert not set(looked["en"]) & set(judged["en"])
     assert not set(learnt["en"]) & set(judged["en"])
+
+
+def test_no_translation_of_what_chooses_the_epoch_is_learnt(tmp_path):
+    for lang in ("en", "de"):  # every English sentence has five translations, one of them with other marks
+        lines = (f"{lang} {i // 5 if lang == 'en' else i:04d}{'!' * (i % 2)}\n" for i in range(1000))
+        (tmp_path / f"{lang}.txt").write_text("".join(lines), encoding="utf-8")
+    changes = [f"translated={{de: {tmp_path}}}", "looked=100", "judged=50"]
+    (learnt,), (end,), _ = concepts._texts(settings_of(find("concepts"), "smoke", changes), "de-en")
+    assert len(end) == 50
+    said = {text.rstrip("!") for text in end["en"]}
+    assert len(said) > 20
+    assert len(learnt) > 400
+    assert not said & {text.rstrip("!") for text in learnt["en"]}

@@ -25,6 +25,7 @@ from interlingua.corpora.loading import parallel
 from interlingua.extract.words import sentences
 from interlingua.models.load import DECODER, ENCODER
 from interlingua.pretrain.config import Config
+from interlingua.pretrain.prepare import Never
 from interlingua.report.concepts import ConceptTables
 from interlingua.studies.concept_claims import (
     BASE,
@@ -135,12 +136,17 @@ def _pairs(how: ConceptStudy, pair: str) -> list[str]:
 def _training(how: ConceptStudy, pair: str) -> ParallelCorpus:
     """Text of a pair without any sentence of what is looked at and judged by."""
     lang = next(each for each in pair.split("-") if each != "en")
-    seen = {text for each in how.langs for column in _corpus(how, each).columns for text in column}
+    seen = [_corpus(how, each) for each in how.langs]
     found = _shuffled(parallel(how.translated[lang], "en", lang))
     if how.translated[lang] == how.parallel:  # one small corpus is all there is
-        seen = {text for column in _judged(how, pair).columns for text in column}
-    keep = [not seen.intersection(row) for row in zip(*found.columns, strict=True)]
-    return found.where(keep, note="without what is looked at").languages(*pair.split("-"))
+        seen = [_judged(how, pair)]
+    return _without(found, seen, "without what is looked at").languages(*pair.split("-"))
+
+
+def _without(corpus: ParallelCorpus, seen: Sequence[ParallelCorpus], note: str) -> ParallelCorpus:
+    """The pairs of which neither side is in what was seen, by its letters and digits."""
+    never = Never(text for each in seen for column in each.columns for text in column)
+    return corpus.where([not any(map(never.holds, row)) for row in zip(*corpus.columns, strict=True)], note=note)
 
 
 def _config(cell: Cell, how: ConceptStudy, shared: Path) -> Config:
@@ -219,8 +225,10 @@ def _texts(how: ConceptStudy, pair: str) -> Records:
     texts = [_training(how, each) for each in pairs]
     few = min(how.judged, *(len(text) // 4 for text in texts))
     others = [f"{lang}-en" for lang in how.langs if f"{lang}-en" not in pairs]
-    return [text[:-few] for text in texts], [text[-few:] for text in texts], [
-        _judged(how, each) for each in (*pairs, *others)]  # fmt: skip
+    ends = [text[-few:] for text in texts]
+    # a sentence has several translations, and they are far apart by now
+    learnt = [_without(text[:-few], ends, "without what chooses the epoch") for text in texts]
+    return learnt, ends, [_judged(how, each) for each in (*pairs, *others)]
 
 
 def _tuned(
