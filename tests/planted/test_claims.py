@@ -218,7 +218,7 @@ def test_the_page_has_every_claim_with_its_rule():
     assert page.count("\n| ") == 43 + 4  # and four headings
     assert "**holds**" in page
     assert "collapsed: fr 0.050 (0.040 to 0.060)" in page
-    assert "2 seeds, 500 sentences" in page
+    assert "2 seeds, 500 examples" in page
 
 
 def test_keys_without_rows_are_left_out():

@@ -88,7 +88,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Part:
-    """An estimate: of what (a model, a language), with which seed, from how many sentences."""
+    """An estimate: of what (a model, a language), with which seed, from how many sentences or concepts."""
 
     of: str
     seed: int
@@ -126,14 +126,14 @@ class Judgement:
 
     @property
     def n(self) -> str:
-        """How many seeds, and how many sentences values are of."""
+        """How many seeds, and how many sentences or concepts values are of."""
         some = [part for parts in self.parts.values() for part in parts]
         if not some:
             return ""
-        sentences = sorted({part.n for part in some if part.n})
+        counts = sorted({part.n for part in some if part.n})
         seeds = len({part.seed for part in some})
-        many = f"{sentences[0]:,}" + (f" to {sentences[-1]:,}" if len(sentences) > 1 else "") if sentences else ""
-        return f"{seeds} seed{'s' * (seeds != 1)}" + (f", {many} sentences" if many else "")
+        many = f"{counts[0]:,}" + (f" to {counts[-1]:,}" if len(counts) > 1 else "") if counts else ""
+        return f"{seeds} seed{'s' * (seeds != 1)}" + (f", {many} examples" if many else "")
 
 
 def claims() -> tuple[Claim, ...]:
@@ -237,7 +237,8 @@ def written(found: Sequence[Judgement], scales: Mapping[str, str]) -> str:
         "",
         ", ".join(f"{verdict}: {n}" for verdict, n in counts.items()) + f"; {len(found)} in all. "
         "How a verdict comes about is in docs/replications.md; it is about models of the size that was run. What was "
-        "measured is the mean over seeds, and in brackets what the 95 % intervals of all seeds span.",
+        "measured is the mean over seeds, and in brackets what the 95 % intervals of all seeds span; "
+        "examples are sentences, or concepts where these are counted.",
     ]
     for paper, some in papers.items():
         lines += [
