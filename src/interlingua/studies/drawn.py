@@ -159,9 +159,11 @@ def beside_published(
             for row in (*mine, *theirs)]  # fmt: skip
     base = alt.Chart(Rows(rows))
     many = len(order) > 4
+    width = 270 if many else 200
+    tilted = 6 * max(map(len, order)) > width / len(order)  # about six pixels a letter
     where = {
         "x": alt.X("series:N", title="", sort=alt.EncodingSortField("order", op="min"),
-                   axis=alt.Axis(labelAngle=-40 if many else 0, labelOverlap=False)),
+                   axis=alt.Axis(labelAngle=-40 if tilted else 0, labelOverlap=False)),
         "xOffset": alt.XOffset("whose:N", scale=alt.Scale(domain=whose)),
     }  # fmt: skip
     bars = base.mark_bar().encode(
@@ -172,7 +174,7 @@ def beside_published(
     layers = [bars, base.transform_filter("isValid(datum.low)").mark_rule().encode(**where, y="low:Q", y2="high:Q")]
     if chance is not None:
         layers.append(base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.datum(chance)))
-    panel = alt.layer(*layers).properties(width=270 if many else 200, height=170)
+    panel = alt.layer(*layers).properties(width=width, height=170)
     facet = alt.Facet("language:N", title="", sort=alt.EncodingSortField("place", op="min"))
     seeds = table["seed"].nunique()
     told = [f"Mean over {seeds} seed{'s' * (seeds != 1)}; rule: mean of 95% intervals."
