@@ -158,7 +158,7 @@ def _read(study, how):
                     yield from records
     else:
         for pair in ("de-en", "en-fr", "ar-en"):
-            yield concepts._training(how, pair)
+            yield concepts._training(how, concepts._other(pair))
             yield concepts._judged(how, pair)
         for kind in ("ner", "sentiment"):
             for records in concepts._records(how, kind):

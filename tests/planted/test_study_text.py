@@ -65,7 +65,7 @@ def test_concepts_are_looked_at_in_pairs_from_all_over_a_corpus(tmp_path):
     looked, judged, learnt = (
         concepts._looked(how, "de"),
         concepts._judged(how, "de-en"),
-        concepts._training(how, "de-en"),
+        concepts._training(how, "de"),
     )
     for corpus, many in ((looked, 100), (judged, 50), (learnt[:100], 100)):
         numbers = [int(text.split()[1]) for text in corpus["en"]]

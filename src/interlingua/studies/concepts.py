@@ -122,8 +122,12 @@ def _looked(how: ConceptStudy, lang: str) -> ParallelCorpus:
 
 
 def _judged(how: ConceptStudy, pair: str) -> ParallelCorpus:
-    source, target = pair.split("-")
-    return _corpus(how, source if target == "en" else target).languages(source, target)[-how.judged :]
+    return _corpus(how, _other(pair)).languages(*pair.split("-"))[-how.judged :]
+
+
+def _other(pair: str) -> str:
+    """The language of a pair that is not English."""
+    return next(lang for lang in pair.split("-") if lang != "en")
 
 
 def _pairs(how: ConceptStudy, pair: str) -> list[str]:
@@ -133,19 +137,20 @@ def _pairs(how: ConceptStudy, pair: str) -> list[str]:
     return [f"{one}-{other}" for lang in how.translated for one, other in ((lang, "en"), ("en", lang))]
 
 
-def _training(how: ConceptStudy, pair: str) -> ParallelCorpus:
-    """Text of a pair without any sentence of what is looked at and judged by."""
-    lang = next(each for each in pair.split("-") if each != "en")
-    seen = [_corpus(how, each) for each in how.langs]
+def _training(how: ConceptStudy, lang: str) -> ParallelCorpus:
+    """English and a language, without any sentence of what is looked at and judged by."""
+    small = how.translated[lang] == how.parallel  # one small corpus is all there is
+    seen = [_judged(how, f"en-{lang}")] if small else [_corpus(how, each) for each in how.langs]
     found = _shuffled(parallel(how.translated[lang], "en", lang))
-    if how.translated[lang] == how.parallel:  # one small corpus is all there is
-        seen = [_judged(how, pair)]
-    return _without(found, seen, "without what is looked at").languages(*pair.split("-"))
+    return _without(found, _never(seen), "without what is looked at")
 
 
-def _without(corpus: ParallelCorpus, seen: Sequence[ParallelCorpus], note: str) -> ParallelCorpus:
-    """The pairs of which neither side is in what was seen, by its letters and digits."""
-    never = Never(text for each in seen for column in each.columns for text in column)
+def _never(seen: Iterable[ParallelCorpus]) -> Never:
+    return Never(text for each in seen for column in each.columns for text in column)
+
+
+def _without(corpus: ParallelCorpus, never: Never, note: str) -> ParallelCorpus:
+    """The pairs of which neither side was seen, by its letters and digits."""
     return corpus.where([not any(map(never.holds, row)) for row in zip(*corpus.columns, strict=True)], note=note)
 
 
@@ -222,13 +227,17 @@ def run(cell: Cell, how: ConceptStudy, place: Path, shared: Path, say: Say) -> I
 def _texts(how: ConceptStudy, pair: str) -> Records:
     """What is translated: what a cell is tuned on, the ends of it that choose the epoch, and every language's test."""
     pairs = _pairs(how, pair)
-    texts = [_training(how, each) for each in pairs]
-    few = min(how.judged, *(len(text) // 4 for text in texts))
-    others = [f"{lang}-en" for lang in how.langs if f"{lang}-en" not in pairs]
-    ends = [text[-few:] for text in texts]
+    texts = {lang: _training(how, lang) for lang in dict.fromkeys(map(_other, pairs))}
+    few = min(how.judged, *(len(text) // 4 for text in texts.values()))
+    ends = {lang: text[-few:] for lang, text in texts.items()}
     # a sentence has several translations, and they are far apart by now
-    learnt = [_without(text[:-few], ends, "without what chooses the epoch") for text in texts]
-    return learnt, ends, [_judged(how, each) for each in (*pairs, *others)]
+    never = _never(ends.values())
+    learnt = {lang: _without(text[:-few], never, "without what chooses the epoch") for lang, text in texts.items()}
+    train, development = (
+        [some[_other(each)].languages(*each.split("-")) for each in pairs] for some in (learnt, ends)
+    )  # fmt: skip
+    others = [f"{lang}-en" for lang in how.langs if f"{lang}-en" not in pairs]
+    return train, development, [_judged(how, each) for each in (*pairs, *others)]
 
 
 def _tuned(
