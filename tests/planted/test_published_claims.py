@@ -95,7 +95,11 @@ def monolingual(
         rows += rows_of([0.3 + upper * layer for layer in range(9)], state="model", **word)
         rows += rows_of([value / 2 for value in cka], state="model", pooling="rotation", measure="sentence p1",
                         target=lang, **about)  # fmt: skip
-        for measure, extra in (("through a map, ner f1", more), ("through a map, parsing las", 0.0)):
+        for kind, measure, extra in (
+            ("ner", "through a map, ner f1", more),
+            ("parsing", "through a map, parsing las", 0.0),
+        ):
+            about = {"kind": kind, "language": lang}
             mapped = [0.4, 0.4 + middle, 0.4 + middle, 0.4 + middle, 0.4]
             for state, more_ in ((MAPPED, 0.0), (SHARED, lost + extra)):
                 values = [value + more_ for value in mapped]

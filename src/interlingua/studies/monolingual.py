@@ -1,19 +1,20 @@
 """Do models that never saw each other's language have one shape, and how far is that from a bilingual model?
 
 Wu, Conneau et al. 2020, figures 4 to 8. Cells train monolingual models (`mono`), bilingual ones (`bi`) and English
-twice with embeddings apart (`twin`); others look at what these left: a `pair` maps words, sentences and taggers from
-one model to the other and compares both kinds by CKA; a `ceiling` is how alike two models of English are.
+twice with embeddings apart (`twin`); others look at what these left: a `pair` compares both kinds by CKA and maps
+words and sentences from one model to the other, `ner` and `parsing` run taggers through such maps; a `ceiling` is how
+alike two models of English are.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -21,34 +22,40 @@ from pydantic import Field
 from interlingua.analyses.compare import compare_layers
 from interlingua.analyses.map_run import Plan
 from interlingua.analyses.mapped_transfer import mapped_transfer
-from interlingua.analyses.mapping import map_sentences, map_words
+from interlingua.analyses.mapping import map_contexts, map_sentences, map_words
 from interlingua.analyses.transfer_run import Attempt
 from interlingua.corpora.loading import dictionary, labelled, parallel, text
 from interlingua.extract import extract
 from interlingua.models import Model, PerLanguage, load_model
 from interlingua.pretrain.config import Config
-from interlingua.report.grafted import MAPPED, SHARED
 from interlingua.report.mapped import MapTables, full
-from interlingua.report.tables import pandas
-from interlingua.studies.claims import Part
-from interlingua.studies.estimates import Estimate, chosen, curve, each, fisher, mean
 from interlingua.studies.measured import config_of, cut, looked_into, prepared, sentences_of, trained, untouched
+from interlingua.studies.monolingual_claims import (
+    ALL_RANDOM,
+    BI,
+    BILINGUAL,
+    CEILING,
+    CKA,
+    ESTIMATES,
+    MONO,
+    MONOLINGUAL,
+    NEEDS,
+    ONE_RANDOM,
+    PAIR,
+    PARAPHRASES,
+    SEEDS,
+    TASKS,
+    TWIN,
+    VOICES,
+    figures,
+)
 from interlingua.studies.records import Records, entities, shortened, trees
 from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
 from interlingua.types import ParallelCorpus, TextCorpus
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-MONO, BI, TWIN, PAIR, CEILING = "mono", "bi", "twin", "pair", "ceiling"
-BILINGUAL, MONOLINGUAL, ONE_RANDOM, ALL_RANDOM = "bilingual", "monolingual", "random", "both sides random"
-# Two models of English, on the same sentences and on others that say the same.
-SEEDS, VOICES, PARAPHRASES = "two seeds", "one model, two voices", "paraphrases"
 # English a second time, with parts of its own.
 SECOND = "en@2"
-CKA = "linear_cka"
-TASKS = {"ner": "f1", "parsing": "las"}
 # Sentences that taggers behind a map are asked about, and that choose their epoch.
 ASKED, CHOOSING = 1_000, 500
 
@@ -92,10 +99,14 @@ def cells(how: Monolingual) -> list[Cell]:
         found += [cell(MONO, lang, seed) for lang in how.langs]
         found += [cell(BI, lang, seed) for lang in how.langs]
         found.append(cell(TWIN, "en", seed))
-        for lang in how.langs:
-            found.append(cell(PAIR, lang, seed, f"{MONO}.en.{seed}", f"{MONO}.{lang}.{seed}", f"{BI}.{lang}.{seed}"))
+        for lang, kind in product(how.langs, (PAIR, *_tasks(how))):
+            found.append(cell(kind, lang, seed, f"{MONO}.en.{seed}", f"{MONO}.{lang}.{seed}", f"{BI}.{lang}.{seed}"))
         found.append(cell(CEILING, "en", seed, f"{MONO}.en.{seed}", f"{MONO}.en.{seed + 1}", f"{TWIN}.en.{seed}"))
     return found
+
+
+def _tasks(how: Monolingual) -> Sequence[str]:
+    return list(TASKS) if how.treebanks else ["ner"]
 
 
 def _config(cell: Cell, how: Monolingual, shared: Path, without: str) -> Config:
@@ -160,6 +171,8 @@ def run(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> It
     kind = cell.settings["kind"]
     if kind == PAIR:
         yield from _pair(cell, how, place, shared, say)
+    elif kind in TASKS:
+        yield from _through_a_map(cell, how, place, shared, say)
     elif kind == CEILING:
         yield from _ceiling(cell, how, shared)
     else:
@@ -192,22 +205,34 @@ def _pair(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> 
         every = dictionary(how.dictionary, "en", lang)
         learnt, asked_for = every[::2], every[1::2]
     yield from _mapped(map_words([english, other], texts, learnt, asked_for, place / "words", plan), lang)
+    say("mapping words in context")
+    yield from _mapped(map_contexts([english, other], corpus, place / "contexts", plan), lang)
     if how.sentences:
         say("mapping sentences")
         fit, asked = sentences_of(how.sentences, ("en", lang)), parallel(how.asked, "en", lang)
         yield from _mapped(map_sentences([english, other], fit, asked, place / "sentences", plan), lang)
-    for name in TASKS if how.treebanks else ("ner",):
-        say(f"running a tagger through a map: {name}")
-        train, development, tests = _records(how, name, lang)
-        attempt = Attempt(task=name, tuning=Tuning(epochs=how.epochs, seed=cell.settings["seed"]))
-        made = mapped_transfer(
-            (english, other), shortened(train, how.rows), development, (tests[0], tests[1]), corpus, place / name,
-            attempt, control=both, layers=how.layers,
-        )  # fmt: skip
-        for row in made.scores.itertuples():
-            yield {"state": row.setup, "corpus": row.set, "layer": row.layer, "source": "en", "target": row.language,
-                   "measure": f"through a map, {name} {row.metric}", "value": row.value, "low": row.low,
-                   "high": row.high, "n": row.sentences}  # fmt: skip
+
+
+def _through_a_map(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> Iterator[Row]:
+    """A tagger above one model, run above the other through a map; and above a bilingual model."""
+    name, lang = cell.settings["kind"], cell.settings["language"]
+    english, other, both = (str(shared / MODELS / each) for each in cell.after)
+    train, development, tests = _records(how, name, lang)
+
+    def stage(step: str) -> AbstractContextManager[Callable[[int, int], None]]:
+        say(step)
+        return nullcontext(lambda _done, _total: None)
+
+    made = mapped_transfer(
+        (english, other), shortened(train, how.rows), development, (tests[0], tests[1]),
+        parallel(how.compared, "en", lang), place / name,
+        Attempt(task=name, tuning=Tuning(epochs=how.epochs, seed=cell.settings["seed"])),
+        control=both, layers=how.layers, stage=stage,
+    )  # fmt: skip
+    for row in made.scores.itertuples():
+        yield {"state": row.setup, "corpus": row.set, "layer": row.layer, "source": "en", "target": row.language,
+               "measure": f"through a map, {name} {row.metric}", "value": row.value, "low": row.low,
+               "high": row.high, "n": row.sentences}  # fmt: skip
 
 
 def _mapped(tables: MapTables, lang: str) -> Iterator[Row]:
@@ -242,145 +267,6 @@ def _paraphrases(name: str) -> tuple[ParallelCorpus, ParallelCorpus]:
     return one, other
 
 
-def _values(rows: pd.DataFrame, lang: str, state: str, measure: str, pooling: str = "mean") -> list[Estimate]:
-    """By layer, of the other language: as it is asked for, however its rows spell it (zh, zh-Hans)."""
-    mine = chosen(rows, kind=PAIR, language=lang, state=state, measure=measure, pooling=pooling)
-    return curve(mine[mine["target"] != "en"])
-
-
-def _langs(table: pd.DataFrame) -> list[str]:
-    return list(dict.fromkeys(chosen(table, kind=PAIR)["language"]))
-
-
-def _words(rows: pd.DataFrame, lang: str, state: str = "model", level: str = "word") -> list[Estimate]:
-    return _values(rows, lang, state, f"{level} p1", "rotation")
-
-
-def _by_pair(made: Callable[[pd.DataFrame, str], Estimate]) -> Callable[[pd.DataFrame], Iterator[Part]]:
-    return lambda table: each(table, _langs(table), made)
-
-
-def _upper(rows: pd.DataFrame, lang: str) -> Estimate:
-    found = _words(rows, lang)
-    half = len(found) // 2 + 1
-    return mean(found[half:]) - mean(found[:half])
-
-
-def _lower(rows: pd.DataFrame, lang: str) -> Estimate:
-    found = _words(rows, lang, level="sentence")
-    third = (len(found) - 1) // 3 + 1
-    return mean(found[1 : 1 + third]) - mean(found[-third:])
-
-
-def _over(rows: pd.DataFrame, langs: Sequence[str], state: str, layers: slice = slice(None)) -> Estimate:
-    """Mean CKA over pairs and layers."""
-    return mean([one for lang in langs for one in _values(rows, lang, state, CKA)[layers]])
-
-
-def _order(table: pd.DataFrame, one: str, other: str) -> Iterator[Part]:
-    langs = _langs(table)
-    return each(table, ["all pairs"], lambda rows, _: _over(rows, langs, one) - _over(rows, langs, other))
-
-
-def _low_layers(table: pd.DataFrame) -> Iterator[Part]:
-    langs = _langs(table)
-
-    def made(rows: pd.DataFrame, state: str) -> Estimate:
-        return _over(rows, langs, state, slice(3)) - _over(rows, langs, state, slice(3, None))
-
-    return each(table, [BILINGUAL, MONOLINGUAL], made)
-
-
-def _together(rows: pd.DataFrame, lang: str) -> Estimate:
-    """Pearson over layers of CKA and the accuracy of sentences, with Fisher's interval."""
-    both = [[one.value for one in some] for some in (
-        _values(rows, lang, MONOLINGUAL, CKA), _words(rows, lang, level="sentence"))]  # fmt: skip
-    return fisher(float(np.asarray(np.corrcoef(both))[0, 1]), len(both[0]))
-
-
-def _shrinks(table: pd.DataFrame) -> Iterator[Part]:
-    near, far = ([lang for lang in _langs(table) if lang in some] for some in (("fr", "de"), ("ru", "zh")))
-
-    def gap(rows: pd.DataFrame, langs: Sequence[str]) -> Estimate:
-        return _over(rows, langs, BILINGUAL) - _over(rows, langs, MONOLINGUAL)
-
-    return each(table, ["near less far"], lambda rows, _: gap(rows, near) - gap(rows, far))
-
-
-def _tagged(rows: pd.DataFrame, name: str, lang: str, state: str) -> list[Estimate]:
-    """By layer, in the language without labels."""
-    return _values(rows, lang, state, f"through a map, {name} {TASKS[name]}", "")
-
-
-def _middle(table: pd.DataFrame) -> Iterator[Part]:
-    """The layers between, less the first and the last; the mean over pairs."""
-    langs = _langs(table)
-
-    def made(rows: pd.DataFrame, name: str) -> Estimate:
-        curves = [_tagged(rows, name, lang, MAPPED) for lang in langs]
-        inner = mean([one for some in curves for one in some[1:-1] or some])
-        return inner - mean([one for some in curves for one in (some[0], some[-1])])
-
-    return each(table, TASKS, made)
-
-
-def _lost(rows: pd.DataFrame, name: str, langs: Sequence[str]) -> Estimate:
-    """What a map loses against a bilingual model, the mean over layers and pairs."""
-    both = [mean([one for lang in langs for one in _tagged(rows, name, lang, state)]) for state in (SHARED, MAPPED)]
-    return both[0] - both[1]
-
-
-def _worse(table: pd.DataFrame) -> Iterator[Part]:
-    langs = _langs(table)
-    some = {"ner": langs, "parsing": [lang for lang in langs if lang != "fr"]}
-    return each(table, [name for name in TASKS if some[name]], lambda rows, name: _lost(rows, name, some[name]))
-
-
-def _more(table: pd.DataFrame) -> Iterator[Part]:
-    langs = _langs(table)
-    return each(table, ["ner less parsing"], lambda rows, _: _lost(rows, "ner", langs) - _lost(rows, "parsing", langs))
-
-
-def figures(table: pd.DataFrame) -> dict[str, Any]:
-    """As in the paper: precision at 1 by layer, taggers through a map, and CKA of three kinds of encoders."""
-    from interlingua.studies.drawn import by_layer, published
-
-    pairs = table[(table["kind"] == PAIR) & (table["target"] != "en")]
-    shown = pairs.assign(encoder=pairs["state"], target=pairs["language"])
-    turned = chosen(shown, pooling="rotation")
-    made = {
-        "figure-4": (chosen(turned, measure="word p1"), "Figure 4: words", "Published: higher layers are better."),
-        "figure-6": (chosen(turned, measure="sentence p1"), "Figure 6: sentences", "Published: lower layers are best."),
-    }
-    for name, metric in TASKS.items():
-        rows = chosen(shown, measure=f"through a map, {name} {metric}")
-        made[f"figure-5-{name}"] = (rows, f"Figure 5: {name}", "Published: middle layers are best.")
-    drawn = {name: by_layer(rows, "encoder", title, note) for name, (rows, title, note) in made.items()}
-    theirs = pandas().DataFrame(
-        {"encoder": row["series"], "target": row["target"], "layer": int(row["layer"]), "value": float(row["value"])}
-        for row in published("monolingual cka")
-    )
-    drawn["figure-7"] = by_layer(
-        chosen(shown, measure=CKA), "encoder", "Figure 7: linear CKA",
-        "Random: the other language's side alone, as published, or both.", printed=theirs,
-    )  # fmt: skip
-    ceiling = table[table["kind"] == CEILING]
-    same = ceiling.assign(target=ceiling["corpus"], encoder=ceiling["state"])
-    voices = {"monolingual": SEEDS, "bilingual": VOICES}
-    drawn["ceiling"] = by_layer(
-        same, "encoder", "English with English: linear CKA",
-        "What two models of one language have. Published: of back-translations.",
-        printed=theirs[theirs["encoder"].isin(voices) & (theirs["target"] == "en'")].replace(
-            {"encoder": voices, "target": {"en'": PARAPHRASES}}
-        ),
-    )  # fmt: skip
-    return drawn
-
-
-def _paired(cell: Cell) -> bool:
-    return bool(cell.settings["kind"] == PAIR)
-
-
 STUDY = Study(
     name="monolingual",
     title="Models that never saw each other's language, and bilingual ones",
@@ -389,19 +275,7 @@ STUDY = Study(
     cells=cells,
     run=run,
     prepare=prepare,
-    estimates={
-        "W5.table": _by_pair(lambda rows, lang: _words(rows, lang, "table")[0]),
-        "W6.higher": _by_pair(_upper),
-        "W7.middle": _middle,
-        "W8.lower": _by_pair(_lower),
-        "W9.bilingual": partial(_order, one=BILINGUAL, other=MONOLINGUAL),
-        "W9.random": partial(_order, one=MONOLINGUAL, other=ONE_RANDOM),
-        "W9.low": _low_layers,
-        "W10.together": _by_pair(_together),
-        "W11.shrinks": _shrinks,
-        "W15.worse": _worse,
-        "W15.more": _more,
-    },
+    estimates=ESTIMATES,
     figures=figures,
-    needs=dict.fromkeys(("W5", "W6", "W7", "W8", "W9", "W10", "W11", "W15"), _paired),
+    needs=NEEDS,
 )
