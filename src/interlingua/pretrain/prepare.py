@@ -69,8 +69,8 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "facts.json").unlink(missing_ok=True)
     bitexts = _look_up(config)
-    never = _never(config)
-    texts = {lang: _Lines(lang, sources, config, never) for lang, sources in config.text.items()}
+    never = never_read(config)
+    texts = {lang: Lines(lang, sources, config, never) for lang, sources in config.text.items()}
     least = min(map(len, texts.values())) if config.equal else 0
     for lang, lines in texts.items():
         lines.keep(least or len(lines), config.seed)
@@ -93,10 +93,10 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
     facts = []
     for lang, lines in texts.items():
         say(f"reading {lang}")
-        switched = _switched(config, lang)
+        switched = switched_by(config, lang)
         facts += [
-            _encoded(folder, lang, lang, reading, [(lang, switched(lines.training()))]),
-            _encoded(folder, f"{lang}.held", lang, reading, [(lang, lines.held())]),
+            write_tokens(folder, lang, lang, reading, [(lang, switched(lines.training()))]),
+            write_tokens(folder, f"{lang}.held", lang, reading, [(lang, lines.held())]),
         ]
     for pair, both in bitexts.items():
         say(f"reading {pair}")
@@ -106,7 +106,7 @@ def prepare(config: Config, out: Path, reading: Reading | None = None, say: Prog
         kept = [row for row in rows if row[0] not in unseen[0] and row[1] not in unseen[1]]
         kept = [row for row in kept if not never or not any(never.holds(line) for line in row)]
         columns = [(lang, [row[side] for row in kept]) for side, lang in enumerate((first, second))]
-        facts.append(_encoded(folder, pair, "", reading, columns))
+        facts.append(write_tokens(folder, pair, "", reading, columns))
     for row in _overlap(folder, list(texts), reading):
         say(
             f"{row['left']} and {row['right']} share {row['shared_types']:,} of {row['left_types']:,} and "
@@ -126,7 +126,7 @@ def prepared_key(config: Config) -> str:
     return _key(config, None)
 
 
-class _Lines:
+class Lines:
     """The lines of a language: a few held out, the others to train on."""
 
     def __init__(self, lang: str, sources: Sequence[str], config: Config, never: Never) -> None:
@@ -134,6 +134,7 @@ class _Lines:
         # all of them are looked up before the first is read
         each = chain.from_iterable([source_lines(source, lang) for source in sources])
         self.dropped = 0
+        self._numbers: list[int] = []
         self._lines = list(islice(self._clean(each, never), config.lines or None))
         if len(self._lines) < 4 * config.held_out:
             raise InputError(
@@ -145,17 +146,18 @@ class _Lines:
         return len(self._lines)
 
     def _clean(self, lines: Iterable[str], never: Never) -> Iterator[str]:
-        for line in lines:
+        for number, line in enumerate(lines):
             if never and never.holds(line):
                 self.dropped += 1
             else:
+                self._numbers.append(number)
                 yield line
 
     def keep(self, n: int, seed: int) -> None:
         """Only so many, drawn over all of the text."""
         if n < len(self._lines):
             chosen = np.sort(generator(seed, 2).choice(len(self._lines), n, replace=False))
-            self._lines = [self._lines[i] for i in chosen]
+            self._lines, self._numbers = ([some[i] for i in chosen] for some in (self._lines, self._numbers))
 
     def _places(self) -> set[int]:
         return set(np.linspace(0, len(self._lines) - 1, self._held_out).astype(int).tolist())
@@ -168,6 +170,11 @@ class _Lines:
         """The others, without any that reads the same as one held out."""
         out = set(self.held())
         return (line for line in self._lines if line not in out)
+
+    def numbers(self) -> list[int]:
+        """Which lines of the text those are, from 0."""
+        out = set(self.held())
+        return [number for number, line in zip(self._numbers, self._lines, strict=True) if line not in out]
 
     def learnt_from(self) -> Iterator[str]:
         """As many of them as a vocabulary needs."""
@@ -233,14 +240,14 @@ def _letters(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
 
 
-def _never(config: Config) -> Never:
+def never_read(config: Config) -> Never:
     """The sentences of the file that the settings name."""
     if not config.without:
         return Never(())
     return Never(text(Path(config.without), next(iter(config.text)).partition("@")[0]))
 
 
-def _switched(config: Config, lang: str) -> Callable[[Iterable[str]], Iterable[str]]:
+def switched_by(config: Config, lang: str) -> Callable[[Iterable[str]], Iterable[str]]:
     """Code-switching into the other language of each dictionary that has this one."""
     steps = []
     for i, (pair, source) in enumerate(config.anchors.dictionaries.items()):
@@ -268,7 +275,7 @@ def _pair(name: str) -> tuple[str, str]:
     raise InputError(f"{name!r} is no pair of languages: write it like en-fr")
 
 
-def _encoded(
+def write_tokens(
     folder: Path, name: str, lang: str, reading: Reading, columns: Sequence[tuple[str, Iterable[str]]]
 ) -> dict[str, Any]:
     """Write the tokens of some columns of text, row after row, each sentence with its end."""
