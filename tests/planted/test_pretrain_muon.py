@@ -1,4 +1,4 @@
-"""Muon against a step written out matrix by matrix, and positions that begin as waves."""
+"""Muon against a step written out matrix by matrix."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ import torch
 from interlingua.errors import InputError
 from interlingua.models import architecture
 from interlingua.pretrain.muon import Muon, orthogonal
-from interlingua.pretrain.train import waves
 from interlingua.pretrain.update import groups
 
 SHAPE = {"vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -74,14 +73,3 @@ def test_matrices_of_blocks_step_as_the_equation_says_and_all_else_as_adamw():
 def test_it_is_for_networks_of_ours():
     with pytest.raises(InputError, match="muon is for networks of ours"):
         groups(torch.nn.Linear(4, 4), 0.0, muon=True)
-
-
-def test_waves_know_how_far_apart_places_are():
-    table = waves(64, 32).double()
-    products = table @ table.T
-    for distance in (0, 1, 7):
-        along = products.diagonal(distance)
-        assert along.max() - along.min() < 1e-6
-    assert products[0, 0] > products[0, 1] > products[0, 3]
-    assert float(table.pow(2).mean().sqrt()) == pytest.approx(0.02)
-    assert waves(4, 5).shape == (4, 5)

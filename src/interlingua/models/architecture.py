@@ -19,6 +19,7 @@ from transformers import (
     AutoModelForSeq2SeqLM,
     GenerationMixin,
     PreTrainedModel,
+    initialization,
 )
 from transformers.modeling_outputs import (
     BaseModelOutput,
@@ -29,6 +30,7 @@ from transformers.modeling_outputs import (
 )
 
 from interlingua.errors import InputError
+from interlingua.models.beginning import Asking, Places
 from interlingua.models.blocks import Attention, Block, Head, LabConfig, Stack, voices
 
 
@@ -76,6 +78,13 @@ class LabPreTrainedModel(PreTrainedModel):
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
+        begun = None
+        if isinstance(module, Places):
+            begun = module.begun(self.config.initializer_range)
+        elif isinstance(module, Asking):
+            begun = module.begun()
+        if begun is not None:
+            initialization.copy_(module.weight, begun)
         if isinstance(module, Attention) and module.head_scale is not None:
             nn.init.ones_(module.head_scale)
         if isinstance(module, Block) and module.residual_scale is not None:

@@ -15,6 +15,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from interlingua.errors import InputError, UnknownNameError
 from interlingua.models.attention import attended
+from interlingua.models.beginning import BACK, BOTH, NEIGHBOURS, POSITIONS, RANDOM, Asking, Places
 
 POST, PRE, NORMFORMER = "post", "pre", "normformer"
 NORMS = (POST, PRE, NORMFORMER)
@@ -27,6 +28,7 @@ class LabConfig(PreTrainedConfig):
 
     `norm`: post (after the residual is added, as XLM-R), pre (before each part, as GPT-2), or normformer (pre, and
     heads scaled by a learned number, the output of attention normalised, and the inside of the feed-forward layer).
+    `positions`: what the table of places begins as, and with neighbours the first block (beginning.py).
     `languages` with `separate_embeddings` have tables, positions and softmax of their own; with `separate_layers` = k
     also blocks 1 to k.
     """
@@ -47,6 +49,7 @@ class LabConfig(PreTrainedConfig):
         dropout: float = 0.0,
         layer_norm_eps: float = 1e-5,
         initializer_range: float = 0.02,
+        positions: str = RANDOM,
         languages: list[str] | None = None,
         separate_embeddings: bool = False,
         separate_layers: int = 0,
@@ -57,6 +60,8 @@ class LabConfig(PreTrainedConfig):
     ) -> None:
         if norm not in NORMS:
             raise UnknownNameError("normalisation", norm, NORMS)
+        if positions not in POSITIONS:
+            raise UnknownNameError("beginning of positions", positions, POSITIONS)
         if hidden_size % num_attention_heads:
             raise InputError(f"a width of {hidden_size} cannot be cut into {num_attention_heads} heads")
         if not 0 <= separate_layers <= num_hidden_layers:
@@ -74,6 +79,7 @@ class LabConfig(PreTrainedConfig):
         self.embedding_norm = self.embedding_norm_default if embedding_norm is None else embedding_norm
         self.dropout = dropout
         self.layer_norm_eps = layer_norm_eps
+        self.positions = positions
         self.initializer_range = initializer_range
         self.languages = list(languages or ())
         self.separate_embeddings = separate_embeddings
@@ -96,7 +102,7 @@ class Attention(nn.Module):
         if cross:
             self.query, self.key_value = nn.Linear(d, d), nn.Linear(d, 2 * d)
         else:
-            self.query_key_value = nn.Linear(d, 3 * d)
+            self.query_key_value = Asking(d, self.heads)
         self.out = nn.Linear(d, d)
         self.head_scale = nn.Parameter(torch.ones(self.heads)) if config.norm == NORMFORMER else None
 
@@ -163,7 +169,7 @@ class Embeddings(nn.Module):
         d = config.hidden_size
         if words:
             self.words = nn.Embedding(config.vocab_size, d)
-        self.positions = nn.Embedding(config.max_position_embeddings, d)
+        self.positions = Places(config.max_position_embeddings, d, config.positions)
         self.norm = nn.LayerNorm(d, eps=config.layer_norm_eps) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
 
@@ -233,6 +239,9 @@ class Stack(nn.Module):
         self.layers = nn.ModuleList(
             Layer(config, separate=i < config.separate_layers, cross=cross) for i in range(config.num_hidden_layers)
         )
+        if config.positions == NEIGHBOURS and len(self.layers):
+            for block in self.layers[0].voices.values():
+                block.attention.query_key_value.look(config.max_position_embeddings, BACK if causal else BOTH)
         # Where nothing is shared, nothing is.
         alone = config.separate_embeddings and config.separate_layers == config.num_hidden_layers
 

@@ -89,8 +89,9 @@ class Config(_Settings):
     scale_residual: bool = False
     separate_embeddings: bool = False
     separate_layers: int = Field(default=0, ge=0)
-    # what the learnt table of positions begins as: like the others, or the waves of Vaswani et al. 2017
-    positions: Literal["random", "waves"] = "random"
+    # what the learnt table of positions begins as: like the others, the waves of Vaswani et al. 2017, or waves by which
+    # the first block looks at neighbours to begin with
+    positions: Literal["random", "waves", "neighbours"] = "random"
 
     width: int = Field(default=0, ge=0, le=65_536)
     depth: int = Field(default=0, ge=0, le=1_024)

@@ -21,9 +21,9 @@ _A, _B, _C = 3.4445, -4.7750, 2.0315
 _STEPS = 5
 
 
-def orthogonal(x_knm: Tensor) -> Tensor:
-    """About U Vᵀ of each matrix (n <= m): singular values between 0.7 and 1.2. In bfloat16 on a GPU."""
-    x = x_knm.bfloat16() if x_knm.is_cuda else x_knm
+def orthogonal(x_knm: Tensor, *, half: bool = False) -> Tensor:
+    """About U Vᵀ of each matrix (n <= m): singular values between 0.7 and 1.2. In bfloat16 on a GPU, or if asked."""
+    x = x_knm.bfloat16() if half or x_knm.is_cuda else x_knm
     x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
     for _ in range(_STEPS):
         gram = x @ x.mT
@@ -32,7 +32,12 @@ def orthogonal(x_knm: Tensor) -> Tensor:
 
 
 class Muon(torch.optim.AdamW):
-    """AdamW, but for groups with `parts`: their matrices are so many (queries, keys, values) on top of each other."""
+    """AdamW, but for groups with `parts`: their matrices are so many (queries, keys, values) on top of each other.
+
+    `half`: their directions are computed in bfloat16 on a CPU too.
+    """
+
+    half = False
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
@@ -63,8 +68,8 @@ class Muon(torch.optim.AdamW):
                 alike[min(n, m), max(n, m)][n > m].append((part, of))
         rate = group["lr"]
         for (_, longest), (wide, tall) in alike.items():
-            found = orthogonal(torch.stack([*(step for _, step in wide), *(step.mT for _, step in tall)]))
-            found = found * (0.2 * longest**0.5 * rate)
+            lying = torch.stack([*(step for _, step in wide), *(step.mT for _, step in tall)])
+            found = orthogonal(lying, half=self.half) * (0.2 * longest**0.5 * rate)
             steps = [*found[: len(wide)].unbind(), *found[len(wide) :].mT.contiguous().unbind()]
             weights = [weight for weight, _ in (*wide, *tall)]
             torch._foreach_mul_(weights, 1 - rate * group["weight_decay"])

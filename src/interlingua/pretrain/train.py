@@ -101,23 +101,13 @@ def build(config: Config, reading: Reading) -> Any:
         norm=config.norm,
         scale_residual=config.scale_residual,
         dropout=config.dropout,
+        positions=config.positions,
         languages=list(config.text),
         separate_embeddings=config.separate_embeddings,
         separate_layers=config.separate_layers,
     )
     with seeded(config.seed):
-        network = make(shape)
-    for name, table in network.named_parameters() if config.positions == "waves" else ():
-        if name.endswith("positions.weight"):
-            table.data.copy_(waves(*table.shape))
-    return network
-
-
-def waves(many: int, width: int) -> torch.Tensor:
-    """Sines and cosines of places, as large as a table that is drawn (0.02)."""
-    half = (width + 1) // 2
-    angles = torch.arange(many)[:, None] * 10_000.0 ** (-torch.arange(half) / half)
-    return 0.02 * 2**0.5 * torch.cat([angles.sin(), angles.cos()], dim=1)[:, :width]
+        return make(shape)
 
 
 def _start(config: Config) -> tuple[Any, Reading | None]:

@@ -127,6 +127,8 @@ class Updater:
             fused=cuda,
             capturable=cuda,
         )
+        if isinstance(self.optimizer, Muon):
+            self.optimizer.half = self.bf16
         self.total = torch.zeros((), device=device)
         self.captured: dict[Any, tuple[torch.cuda.CUDAGraph, Batch]] = {}
         self.seen: dict[Any, int] = {}
