@@ -10,6 +10,7 @@ must be there (INTERLINGUA_DATA).
 """
 
 import hashlib
+import io
 import json
 import lzma
 import os
@@ -21,12 +22,15 @@ from pathlib import Path
 
 import numpy as np
 
+from interlingua.folders import whole
 from interlingua.pretrain.config import read_config
 from interlingua.pretrain.prepare import Lines, never_read, source_lines, switched_by, write_tokens
 from interlingua.pretrain.reading import Own
 from interlingua.pretrain.tokenizers import open_vocabulary
 
 LEVEL = 9 | lzma.PRESET_EXTREME
+# What a folder is to become once its text is there: hashes of tokens, and the facts that say that it is whole.
+LATER = "later.json"
 
 
 def hash_of(path):
@@ -47,28 +51,35 @@ def moved(config, prepared):
 
 def pack(prepared, out):
     """Every prepared folder, and the texts that they were made from."""
+    if not any(prepared.glob("*/data/facts.json")):
+        sys.exit(f"{prepared} holds no prepared text: interlingua study run NAME --prepare --out RESULTS makes it")
+    if out.exists():
+        sys.exit(f"{out} is there already: name a new folder")
     (out / "text").mkdir(parents=True)
-    numbers = {}
+    numbers = set()
     with tarfile.open(out / "small.tar.xz", "w:xz", preset=LEVEL) as tar:
         for facts in sorted(prepared.glob("*/data/facts.json")):
             data, run = facts.parent, facts.parents[1]
             config = moved(read_config(str(run / "config.yaml")), prepared)
             if config.equal:
                 sys.exit(f"{run}: lines are drawn there, which is not packed")
+            files = [Path(name) for names in (*config.text.values(), [config.without]) for name in names if name]
+            if outside := [file for file in files if file.is_file() and file.parent != prepared]:
+                sys.exit(f"{run}: {outside[0]} is not in {prepared}, and only what is there is packed")
             streams = {}
             for lang, sources in config.text.items():
-                key = hashlib.sha256(json.dumps([lang, sources, config.without, config.held_out]).encode()).hexdigest()
-                if key not in numbers:
-                    numbers[key] = np.array(Lines(lang, sources, config, never_read(config)).numbers(), np.uint32)
-                    np.save(prepared / f"{key[:16]}.lines.npy", numbers[key])
-                    tar.add(prepared / f"{key[:16]}.lines.npy", f"{key[:16]}.lines.npy")
-                    (prepared / f"{key[:16]}.lines.npy").unlink()
-                streams[lang] = {"lines": f"{key[:16]}.lines.npy", "hash": hash_of(data / f"{lang}.npy")}
-            (run / "streams.json").write_text(json.dumps(streams))
-            for path in (run / "config.yaml", run / "streams.json", *sorted(data.rglob("*"))):
-                if path.is_file() and not (path.suffix == ".npy" and path.stem in streams):
+                read = [lang, sources, config.without, config.held_out, config.lines]
+                name = f"{hashlib.sha256(json.dumps(read).encode()).hexdigest()[:16]}.lines.npy"
+                if name not in numbers:
+                    kept = io.BytesIO()
+                    np.save(kept, np.array(Lines(lang, sources, config, never_read(config)).numbers(), np.uint32))
+                    numbers.add(name)
+                    add(tar, name, kept.getvalue())
+                streams[lang] = {"lines": name, "hash": hash_of(data / f"{lang}.npy")}
+            for path in (run / "config.yaml", *sorted(data.rglob("*"))):
+                if path.is_file() and path != facts and not (path.suffix == ".npy" and path.stem in streams):
                     tar.add(path, path.relative_to(prepared))
-            (run / "streams.json").unlink()
+            add(tar, f"{run.name}/{LATER}", json.dumps([streams, json.loads(facts.read_text())]).encode())
             print(f"{run.name}: {', '.join(streams)}", flush=True)
         for path in sorted(prepared.glob("without-*.txt")):
             tar.add(path, path.name)
@@ -78,6 +89,13 @@ def pack(prepared, out):
     print(f"{sum(path.stat().st_size for path in out.rglob('*') if path.is_file()):,} bytes in {out}")
 
 
+def add(tar, name, content):
+    """A file that is nowhere else."""
+    about = tarfile.TarInfo(name)
+    about.size = len(content)
+    tar.addfile(about, io.BytesIO(content))
+
+
 def squeezed(path, to):
     """A file, packed."""
     with path.open("rb") as read, lzma.open(to, "wb", preset=LEVEL) as write:
@@ -85,48 +103,54 @@ def squeezed(path, to):
 
 
 def unpack(packed, prepared):
-    """What can be made of the texts that are there."""
+    """What can be made of the texts that are there; what is whole already is left alone."""
+    small, texts = packed / "small.tar.xz", sorted((packed / "text").glob("*.xz"))
+    if not small.exists() and not texts:
+        sys.exit(f"{packed} holds nothing that was packed")
     prepared.mkdir(parents=True, exist_ok=True)
-    small = packed / "small.tar.xz"
-    if small.exists():
-        with tarfile.open(small) as tar:
-            tar.extractall(prepared, filter="data")
-        for facts in prepared.glob("*/data/facts.json"):  # not whole before its tokens are there
-            if (facts.parents[1] / "streams.json").exists():
-                facts.rename(facts.with_name("facts.later"))
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        texts = sorted((packed / "text").glob("*.xz"))
-        list(pool.map(spread, texts, [prepared / path.name.removesuffix(".xz") for path in texts]))
-        left = [facts.parents[1] for facts in sorted(prepared.glob("*/data/facts.later"))]
-        for told in pool.map(made, left):
-            print(told, flush=True)
-    if not any(prepared.glob("*/data/facts.later")):
+    try:
+        if small.exists():
+            with tarfile.open(small) as tar:
+                tar.extractall(prepared, filter="data")
+        with ProcessPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(spread, texts, [prepared / path.name.removesuffix(".xz") for path in texts]))
+            for told in pool.map(made, sorted(prepared.glob(f"*/{LATER}"))):
+                print(told, flush=True)
+    except (EOFError, lzma.LZMAError, tarfile.TarError) as error:
+        sys.exit(f"{packed} is damaged, copy it again: {error}")
+    if not any(prepared.glob(f"*/{LATER}")):
         for path in prepared.glob("*.lines.npy"):
             path.unlink()
 
 
 def spread(path, to):
-    """A file, unpacked."""
-    with lzma.open(path) as read, to.open("wb") as write:
+    """A file, unpacked: whole or not there."""
+    with lzma.open(path) as read, to.with_suffix(".part").open("wb") as write:
         shutil.copyfileobj(read, write)
+    to.with_suffix(".part").rename(to)
 
 
-def made(run):
+def made(later):
     """Tokens of a folder, the same to the byte or none."""
+    run = later.parent
     prepared, data = run.parent, run / "data"
+    if (data / "facts.json").exists():
+        later.unlink()
+        return f"{run.name}: is there"
     config = moved(read_config(str(run / "config.yaml")), prepared)
-    streams = json.loads((run / "streams.json").read_text())
+    streams, facts = json.loads(later.read_text())
     if missing := [n for names in config.text.values() for n in names if n.endswith(".txt") and not Path(n).is_file()]:
-        return f"{run.name}: waits for {missing[0]}"
+        return f"{run.name}: waits for {Path(missing[0]).name}"
     reading = Own(open_vocabulary(data / "vocabulary"))
     for lang, about in streams.items():
         every = [line for source in config.text[lang] for line in source_lines(source, lang)]
-        lines = (every[i] for i in np.load(prepared / about["lines"]))
-        write_tokens(data, lang, lang, reading, [(lang, switched_by(config, lang)(lines))])
-        if hash_of(data / f"{lang}.npy") != about["hash"]:
+        lines = np.load(prepared / about["lines"])
+        if len(lines) and lines[-1] < len(every):
+            write_tokens(data, lang, lang, reading, [(lang, switched_by(config, lang)(every[i] for i in lines))])
+        if not (data / f"{lang}.npy").exists() or hash_of(data / f"{lang}.npy") != about["hash"]:
             return f"{run.name}: other tokens of {lang} came out than were packed: prepare it here"
-    (run / "streams.json").unlink()
-    (data / "facts.later").rename(data / "facts.json")
+    whole(data / "facts.json", json.dumps(facts, indent=1).encode())
+    later.unlink()
     return f"{run.name}: {', '.join(streams)}"
 
 

@@ -1,5 +1,6 @@
 """What cells share, carried to another machine: the same to the byte, or not there."""
 
+import lzma
 import shutil
 import subprocess
 import sys
@@ -14,10 +15,10 @@ from interlingua.studies.study import settings_of
 PACK = Path(__file__).parents[2] / "studies" / "pack.py"
 
 
-def run(verb, source, to):
+def run(verb, source, to, code=0):
     done = subprocess.run([sys.executable, PACK, verb, source, to], capture_output=True, text=True, check=False)
-    assert not done.returncode, done.stderr
-    return done.stdout
+    assert done.returncode == code, done.stderr
+    return done.stderr if code else done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +52,28 @@ def test_text_that_comes_later(prepared, tmp_path):
     assert "waits" not in run("unpack", later.parent, there)
     assert content(there) == content(prepared / "gone" / "prepared")
     assert not list(there.glob("*.lines.npy"))
+    assert run("unpack", first, there).count("is there") == 4
+    assert content(there) == content(prepared / "gone" / "prepared")
 
 
 def test_other_text_is_told(prepared, tmp_path):
-    import lzma
-
     other = shutil.copytree(prepared / "packed", tmp_path / "other")
     place = other / "text" / "fr.all.txt.xz"
     place.write_bytes(lzma.compress(lzma.decompress(place.read_bytes()).upper()))
     told = run("unpack", other, tmp_path / "there")
     assert told.count("other tokens of fr") == 2
     assert len(list((tmp_path / "there").glob("*/data/facts.json"))) == 2
+
+
+def test_what_cannot_be_packed_or_unpacked_is_a_line(prepared, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert run("pack", tmp_path / "empty", tmp_path / "out", 1).count("\n") == 1
+    assert "is there already" in run("pack", prepared / "gone" / "prepared", prepared / "packed", 1)
+    assert "nothing that was packed" in run("unpack", tmp_path / "empty", tmp_path / "out", 1)
+    cut = shutil.copytree(prepared / "packed", tmp_path / "cut")
+    place = cut / "text" / "en.all.txt.xz"
+    place.write_bytes(place.read_bytes()[:-40])
+    assert run("unpack", cut, tmp_path / "there", 1).count("\n") == 1
+    assert not (tmp_path / "there" / "en.all.txt").exists()
+    (cut / "small.tar.xz").write_bytes((cut / "small.tar.xz").read_bytes()[:2000])
+    assert "is damaged, copy it again" in run("unpack", cut, tmp_path / "other", 1)

@@ -251,6 +251,7 @@ def test_a_model_decides_the_shape_of_what_goes_on_from_it(texts, tmp_path):
     start = {"size": "nano", "text": texts, "held_out": 60, "updates": 2, "batch": 512, "length": 32}
     for how, message in (
         ({"width": 64}, "width is 64, and that of .* is 32: leave it out"),
+        ({"positions": "neighbours"}, "positions is neighbours, and that of .* is random: leave it out"),
         ({"norm": "pre"}, "norm is pre"),
         ({"length": 64}, "sequences of 64, and .* has 32 positions"),
     ):

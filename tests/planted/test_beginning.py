@@ -4,7 +4,7 @@ import pytest
 import torch
 import transformers
 
-from interlingua.errors import UnknownNameError
+from interlingua.errors import InputError, UnknownNameError
 from interlingua.models.architecture import (
     LabDecoderConfig,
     LabEncoderConfig,
@@ -79,10 +79,12 @@ def test_heads_of_the_first_block_look_at_neighbours(norm):
 
 
 def test_what_writes_looks_back():
-    found = looked_at(network(LabForCausalLM, LabDecoderConfig, positions=NEIGHBOURS), causal=True)
+    found = looked_at(network(LabForCausalLM, LabDecoderConfig, positions=NEIGHBOURS, norm="pre"), causal=True)
     for head in range(HEADS):
-        assert max(found, key=lambda distance: float(found[distance][head])) == -(head + 1)
-    both = network(LabForSeq2SeqLM, LabSeq2SeqConfig, positions=NEIGHBOURS)
+        assert float(found[-(head + 1)][head]) > 0.25
+    with pytest.raises(InputError, match="take norm: pre"):
+        network(LabForCausalLM, LabDecoderConfig, positions=NEIGHBOURS, norm="post")
+    both = network(LabForSeq2SeqLM, LabSeq2SeqConfig, positions=NEIGHBOURS, norm="pre")
     looks = [m.looks for m in both.modules() if getattr(m, "many", 0)]
     assert sorted(looks) == ["back", "both"]
 

@@ -79,6 +79,11 @@ class LabConfig(PreTrainedConfig):
         self.embedding_norm = self.embedding_norm_default if embedding_norm is None else embedding_norm
         self.dropout = dropout
         self.layer_norm_eps = layer_norm_eps
+        if positions == NEIGHBOURS and norm == POST and not self.embedding_norm:
+            raise InputError(
+                "positions: neighbours reads what is normalised, and with norm: post a decoder's first block does not: "
+                "take norm: pre, or positions: waves"
+            )
         self.positions = positions
         self.initializer_range = initializer_range
         self.languages = list(languages or ())

@@ -138,6 +138,7 @@ _SHAPE = {
     "depth": "num_hidden_layers",
     "heads": "num_attention_heads",
     "norm": "norm",
+    "positions": "positions",
     "dropout": "dropout",
     "scale_residual": "scale_residual",
     "separate_embeddings": "separate_embeddings",

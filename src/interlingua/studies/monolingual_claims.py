@@ -139,7 +139,7 @@ def figures(table: pd.DataFrame) -> dict[str, Any]:
         "words-in-context": (
             chosen(turned, measure="context p1"),
             "Words in context",
-            "The maps that taggers go through.",
+            "Through such maps as taggers go through.",
         ),
         "figure-6": (chosen(turned, measure="sentence p1"), "Figure 6: sentences", "Published: lower layers are best."),
     }
