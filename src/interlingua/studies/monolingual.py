@@ -56,14 +56,13 @@ from interlingua.types import ParallelCorpus, TextCorpus
 
 # English a second time, with parts of its own.
 SECOND = "en@2"
-# Sentences that taggers behind a map are asked about, and that choose their epoch.
-ASKED, CHOOSING = 1_000, 500
 
 
 class Monolingual(Settings):
-    """What is trained, mapped and compared. `rows`, `epochs` and `layers` are of taggers that run through a map.
+    """What is trained, mapped and compared. `recipe`: further settings of pretraining.
 
-    `recipe`: further settings of pretraining. `characters`: as much of a language's text is read.
+    `characters`: as much of a language's text is read. `rows`, `epochs`, `layers` and `bf16` are of taggers that run
+    through a map, `tagged` sentences of each language are asked of them, and `choosing` choose their epoch.
     """
 
     axes: ClassVar[tuple[str, ...]] = ("seeds", "langs")
@@ -85,6 +84,9 @@ class Monolingual(Settings):
     rows: int = Field(ge=0)
     epochs: int = Field(ge=1)
     layers: tuple[int, ...]
+    bf16: bool = False
+    tagged: int = Field(default=1_000, ge=1)
+    choosing: int = Field(default=500, ge=1)
     blocks: int = Field(default=20, ge=8)
 
 
@@ -161,9 +163,9 @@ def prepare(left: Sequence[Cell], how: Monolingual, shared: Path, say: Say) -> N
 
 def _records(how: Monolingual, name: str, lang: str) -> Records:
     if name == "ner":
-        return entities(how.entities, "en", ("en", lang), asked=ASKED, choosing=CHOOSING)
+        return entities(how.entities, "en", ("en", lang), asked=how.tagged, choosing=how.choosing)
     train, development, tests = trees(name, how.treebanks, "en", ("en", lang))
-    return train, [each[:CHOOSING] for each in development], [each[:ASKED] for each in tests]
+    return train, [each[: how.choosing] for each in development], [each[: how.tagged] for each in tests]
 
 
 def run(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> Iterator[Row]:
@@ -226,7 +228,7 @@ def _through_a_map(cell: Cell, how: Monolingual, place: Path, shared: Path, say:
     made = mapped_transfer(
         (english, other), shortened(train, how.rows), development, (tests[0], tests[1]),
         parallel(how.compared, "en", lang), place / name,
-        Attempt(task=name, tuning=Tuning(epochs=how.epochs, seed=cell.settings["seed"])),
+        Attempt(task=name, tuning=Tuning(epochs=how.epochs, bf16=how.bf16, seed=cell.settings["seed"])),
         control=both, layers=how.layers, stage=stage,
     )  # fmt: skip
     for row in made.scores.itertuples():
