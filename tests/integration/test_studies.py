@@ -10,8 +10,8 @@ from interlingua.errors import FormatError, InputError, UnknownNameError
 from interlingua.studies import concepts, frame, monolingual, normalisation, random_init, scaling
 from interlingua.studies.catalog import STUDIES, find
 from interlingua.studies.measured import untouched
-from interlingua.studies.results import attempts, read
-from interlingua.studies.study import MODELS, SMOKE, Cell, settings_of, sizes
+from interlingua.studies.results import attempts, folder_of, held_in, read
+from interlingua.studies.study import MODELS, SMOKE, USUAL, Cell, settings_of, sizes
 from interlingua.types import ParallelCorpus
 
 
@@ -66,7 +66,19 @@ def test_every_size_has_settings_that_are_whole():
         study = find(name)
         for size in sizes(study):
             assert study.cells(settings_of(study, size))
-        assert next(iter(sizes(study))) != SMOKE  # what is run by default is the real thing
+        assert sizes(study)[-1] == SMOKE
+        assert settings_of(study).size == USUAL  # what is run by default is the real thing
+
+
+def test_every_size_has_a_folder_of_its_own(failing, tmp_path):
+    study, broken = failing
+    broken.clear()
+    assert folder_of("results", "normalisation") == folder_of("results", "normalisation", USUAL)
+    assert held_in(tmp_path, study) == []
+    for size in (SMOKE, USUAL):  # what is run is the smallest; the other folder says that it is of another size
+        frame.run(study, settings_of(study, SMOKE, [f"size={size}"]), folder_of(tmp_path, study.name, size))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [study.name, f"{study.name}.{SMOKE}"]
+    assert [each.settings.size for each in held_in(tmp_path, study)] == [USUAL, SMOKE]
 
 
 def test_done_cells_are_not_run_again(smoked, monkeypatch):

@@ -22,6 +22,7 @@ from interlingua.studies.claims import (
     claims,
     decided,
     judge,
+    judge_all,
     written,
 )
 from interlingua.studies.estimates import Estimate, curve, deeper, each, mean, slope
@@ -213,12 +214,31 @@ def test_a_claim_waits_for_its_own_cells_only():
 
 
 def test_the_page_has_every_claim_with_its_rule():
-    held = {"normalisation": collapse(0.05)}
-    page = written([judge(each, held.get(each.study)) for each in claims()], {})
+    held = {"normalisation": [collapse(0.05)]}
+    page = written([judge_all(each, held.get(each.study, ())) for each in claims()])
     assert page.count("\n| ") == 43 + 4  # and four headings
     assert "**holds**" in page
     assert "collapsed: fr 0.050 (0.040 to 0.060)" in page
     assert "2 seeds, 500 examples" in page
+
+
+def test_sizes_stand_beside_each_other_and_a_claim_counts_once():
+    lacking = [Cell("pre.1", {"norm": "pre", "seed": 1})]
+    whole, begun = collapse(0.5), collapse(0.05, size="xlmr-base", missing=lacking)
+    found = judge_all(claim("D1"), [begun, whole])
+    assert [each.verdict for each in found] == [NOT_RUN, FAILS]
+    page = written([found])
+    assert "holds: 0, does not hold: 1, not decidable at this scale: 0, not run: 0; 1 in all." in page
+    lines = [line for line in page.splitlines() if line.startswith("| D1 ")]
+    assert ["xlmr-base, " in lines[0], "mini, " in lines[1]] == [True, True]
+    assert ["collapsed: fr 0.050" in lines[0], "collapsed: fr 0.500" in lines[1]] == [True, True]
+    assert page.count("\n- D1: ") == 1
+    # the larger one decides where it can
+    assert "holds: 1, does not hold: 0" in written([judge_all(claim("D1"), [collapse(0.05), whole])])
+    # a size that says nothing yet has no line
+    empty = replace(whole, table=whole.table[:0])
+    assert judge_all(claim("D1"), [empty, begun]) == [judge(claim("D1"), begun)]
+    assert [each.verdict for each in judge_all(claim("D1"), [empty])] == [NOT_RUN]
 
 
 def test_keys_without_rows_are_left_out():

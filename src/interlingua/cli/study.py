@@ -72,8 +72,8 @@ def show(
 
     study = find(name)
     _where(results)
-    held = _held(name, results)
-    settings = held.settings if held and not size and not changes else settings_of(study, size, changes or ())
+    held = next((each for each in _held(name, results) if not size or each.settings.size == size), None)
+    settings = held.settings if held and not changes else settings_of(study, size, changes or ())
     cells = [cell.name for cell in study.cells(settings)]
     done = set(held.cells) if held and held.settings == settings else set()
     mine = [claim for claim in claims() if claim.study == name]
@@ -107,7 +107,7 @@ def run(
     cells: Annotated[str, typer.Option("--cells", help="Only these, separated by commas.")] = "",
     workers: Annotated[int, typer.Option(help="So many cells at once; three share a GPU well.", min=1)] = 1,
     changes: Changes = None,
-    out: Annotated[Path | None, typer.Option("--out", help="By default studies/results/NAME.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="By default studies/results/NAME, or NAME.SIZE.")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep models and prepared text, which are large.")] = False,
     prepare: Annotated[bool, typer.Option("--prepare", help="Only prepare the text that cells share.")] = False,
     engine: EngineName = "local",
@@ -128,14 +128,14 @@ def run(
     needs_models()
     from interlingua.studies import frame
     from interlingua.studies.catalog import find
-    from interlingua.studies.results import held_by
+    from interlingua.studies.results import folder_of, held_by
     from interlingua.studies.study import SMOKE, settings_of
 
     study = find(name)
     if smoke and size:
         raise InputError("--smoke is a size: leave --size out")
     settings = settings_of(study, SMOKE if smoke else size, changes or ())
-    folder = out or (Path(f"smoke-{name}") if smoke else ROOT / name)
+    folder = out or (Path(f"smoke-{name}") if smoke else folder_of(ROOT, name, size))
     chosen = [part.strip() for part in cells.split(",") if part.strip()]
     if dry_run:
         held_by(folder, study)
@@ -181,7 +181,7 @@ def claims_(
     """
     from interlingua.errors import DataNotFoundError, InputError, UnknownNameError
     from interlingua.folders import whole
-    from interlingua.studies.claims import claims, judge, written
+    from interlingua.studies.claims import claims, judge_all, written
 
     every = claims()
     names = [part.strip() for part in only.split(",") if part.strip()]
@@ -194,15 +194,13 @@ def claims_(
         raise DataNotFoundError(f"{results} is not there: --results is the folder that holds a folder a study")
     _where(results)
     held = {study: _held(study, results) for study in dict.fromkeys(claim.study for claim in every)}
-    found = [
-        judge(claim, held[claim.study]) for claim in every if not names or claim.id in names or claim.study in names
-    ]
+    asked = [claim for claim in every if not names or claim.id in names or claim.study in names]
+    found = [judge_all(claim, held[claim.study]) for claim in asked]
     if out is not None:
-        scales = {study: each.scale for study, each in held.items() if each}
-        whole(out, written(found, scales).encode())
+        whole(out, written(found).encode())
         typer.echo(f"{len(found)} claims are in {out}")
         return
-    _tell(found, as_json=as_json)
+    _tell([each for some in found for each in some], as_json=as_json, scales=True)
 
 
 @app.command("again")
@@ -221,11 +219,13 @@ def again(
 
     needs_models()
     from interlingua.studies import frame
+    from interlingua.studies.results import folder_of
 
-    name = dict(part.partition(":")[::2] for part in signature.split("|")).get("study", "")
+    facts = dict(part.partition(":")[::2] for part in signature.split("|"))
+    name = facts.get("study", "")
     if not name:
         raise InputError(f"{signature!r} is no signature of a cell: it has no study; they are in cells/*.json")
-    found = frame.again(signature, results / name, out, _say)
+    found = frame.again(signature, folder_of(results, name, facts.get("size", "")), out, _say)
     bounded = found[found["inside"].notna()]
     share = float(bounded["inside"].astype(bool).mean()) if len(bounded) else 0.0
     if as_json:
@@ -259,27 +259,26 @@ def _say(words: str) -> None:
     sys.stderr.flush()
 
 
-def _held(name: str, root: Path) -> Results | None:
-    """What is there of a study; what is damaged is told of."""
+def _held(name: str, root: Path) -> list[Results]:
+    """What is there of a study, size by size; what is damaged is told of."""
     from interlingua.studies.catalog import STUDIES, find
-    from interlingua.studies.results import SETTINGS, read
+    from interlingua.studies.results import held_in
 
-    if name not in STUDIES or not (root / name / SETTINGS).exists():
-        return None
-    found = read(find(name), root / name)
-    for problem in found.damaged:
+    found = held_in(root, find(name)) if name in STUDIES else []
+    for problem in (problem for each in found for problem in each.damaged):
         _say(f"warning: {problem}")
     return found
 
 
-def _tell(found: list[Judgement], *, as_json: bool) -> None:
+def _tell(found: list[Judgement], *, as_json: bool, scales: bool = False) -> None:
     from interlingua.studies.claims import as_row
 
     if as_json:
         typer.echo(json.dumps([as_row(each) for each in found], indent=2, ensure_ascii=False))
         return
     for each in found:
-        typer.echo(f"{each.claim.id} {each.verdict}{f': {each.why}' if each.why else ''}")
+        at = f" ({each.scale})" if scales and each.scale else ""
+        typer.echo(f"{each.claim.id}{at} {each.verdict}{f': {each.why}' if each.why else ''}")
         typer.echo(f"    {each.claim.text} (published: {each.claim.published})")
         if each.measured:
             typer.echo(f"    {each.measured}; {each.n}")

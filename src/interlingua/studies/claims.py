@@ -100,12 +100,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, why it is what it is, and the numbers behind it."""
+    """A verdict, why it is what it is, the numbers behind it, and how large the models were that they are of."""
 
     claim: Claim
     verdict: str
     why: str
     parts: Mapping[str, tuple[Part, ...]]
+    scale: str = ""
 
     @property
     def measured(self) -> str:
@@ -179,12 +180,19 @@ def judge(asked: Claim, found: Results | None) -> Judgement:
         return Judgement(asked, NOT_RUN, "", {})
     parts = {rule.name: tuple(found.study.estimates[rule.key](found.table)) for rule in asked.rules}
     if found.settings.size == SMOKE:
-        return Judgement(asked, NOT_RUN, "the smallest size is there to see that it runs", parts)
+        return Judgement(asked, NOT_RUN, "the smallest size is there to see that it runs", parts, found.scale)
     needed = found.study.needs.get(asked.id)
     if left := [cell.name for cell in found.missing if needed is None or needed(cell)]:
-        return Judgement(asked, NOT_RUN, f"cells that it needs are not done: {len(left)}, such as {left[0]}", parts)
+        why = f"cells that it needs are not done: {len(left)}, such as {left[0]}"
+        return Judgement(asked, NOT_RUN, why, parts, found.scale)
     verdict, why = decided(asked.rules, parts)
-    return Judgement(asked, verdict, why, parts)
+    return Judgement(asked, verdict, why, parts, found.scale)
+
+
+def judge_all(asked: Claim, found: Sequence[Results]) -> list[Judgement]:
+    """What results of every size say of a claim, as they are given; where none says anything, that it was not run."""
+    every = [judge(asked, each) for each in found]
+    return [each for each in every if any(each.parts.values())] or every[:1] or [judge(asked, None)]
 
 
 def decided(rules: Sequence[Rule], parts: Mapping[str, Sequence[Part]]) -> tuple[str, str]:
@@ -224,23 +232,28 @@ def _answers(rule: Rule, parts: Iterable[Part]) -> Iterable[tuple[str, str]]:
         yield name, some[0] if len(set(some)) == 1 else UNCLEAR
 
 
-def written(found: Sequence[Judgement], scales: Mapping[str, str]) -> str:
-    """The page of claims: a table a paper, and what each rule was."""
-    papers: dict[str, list[Judgement]] = {}
-    for each in found:
-        papers.setdefault(each.claim.source.split()[0], []).append(each)
-    counts = {verdict: sum(each.verdict == verdict for each in found) for verdict in (HOLDS, FAILS, OPEN, NOT_RUN)}
+def written(found: Sequence[Sequence[Judgement]]) -> str:
+    """The page of claims, each with what every size says of it, the largest first: a table a paper, and the rules.
+
+    A claim is counted once, with what the first size says at which it was decided or could have been.
+    """
+    papers: dict[str, list[Sequence[Judgement]]] = {}
+    for some in found:
+        papers.setdefault(some[0].claim.source.split()[0], []).append(some)
+    first = [next((each.verdict for each in some if each.verdict != NOT_RUN), NOT_RUN) for some in found]
+    counts = {verdict: first.count(verdict) for verdict in (HOLDS, FAILS, OPEN, NOT_RUN)}
     lines = [
         "# Claims",
         "",
         "Written by `interlingua study claims` from results, the papers' claims and the rules that decide them.",
         "",
         ", ".join(f"{verdict}: {n}" for verdict, n in counts.items()) + f"; {len(found)} in all. "
-        "How a verdict comes about is in docs/replications.md; it is about models of the size that was run. What was "
+        "How a verdict comes about is in docs/replications.md; it is about models of the size that was run. A claim "
+        "with a line for each of several sizes is counted by the first at which all was run that it needs. What was "
         "measured is the mean over seeds, and in brackets what the 95 % intervals of all seeds span; "
         "examples are sentences, or concepts where these are counted.",
     ]
-    for paper, some in papers.items():
+    for paper, theirs in papers.items():
         lines += [
             "",
             f"## {paper}",
@@ -248,17 +261,18 @@ def written(found: Sequence[Judgement], scales: Mapping[str, str]) -> str:
             "| claim | what the paper says | published | measured here | n | scale | verdict |",
             "|---|---|---|---|---|---|---|",
         ]
-        for each in some:
+        for each in (one for some in theirs for one in some):
             verdict = f"**{each.verdict}**" + (f": {each.why}" if each.why else "")
+            where = each.claim.source.partition(" ")[2]
             cells = [
-                f"{each.claim.id} ({each.claim.source.partition(' ')[2]})", each.claim.text, each.claim.published,
-                each.measured, each.n, scales.get(each.claim.study, "") if each.parts else "", verdict,
+                each.claim.id + (f" ({where})" if where else ""), each.claim.text, each.claim.published,
+                each.measured, each.n, each.scale, verdict,
             ]  # fmt: skip
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines += ["", "Rules:", ""]
         lines += [
-            f"- {each.claim.id}: " + ("; ".join(map(str, each.claim.rules)) or "to be written before its first run")
-            for each in some
+            f"- {one.id}: " + ("; ".join(map(str, one.rules)) or "to be written before its first run")
+            for one in (some[0].claim for some in theirs)
         ]
     return "\n".join(lines) + "\n"
 
@@ -270,6 +284,7 @@ def as_row(found: Judgement) -> dict[str, Any]:
         "study": found.claim.study,
         "verdict": found.verdict,
         "why": found.why,
+        "scale": found.scale,
         "measured": found.measured,
         "n": found.n,
         "rules": [

@@ -22,7 +22,7 @@ from interlingua.analyses.survey import made_with
 from interlingua.errors import FormatError, InputError
 from interlingua.folders import whole
 from interlingua.report.tables import pandas
-from interlingua.studies.study import Cell, Row, Study, settings_of, sizes
+from interlingua.studies.study import USUAL, Cell, Row, Study, settings_of, sizes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,6 +222,17 @@ def read(study: Study, folder: str | Path) -> Results:
     table = pd.concat(list(frames.values()), ignore_index=True) if frames else pd.DataFrame(columns=["cell", *COLUMNS])
     missing = tuple(cell for cell in own if cell.name not in frames)
     return Results(study, settings, table, tuple(frames), missing, tuple(damaged))
+
+
+def folder_of(root: str | Path, name: str, size: str = "") -> Path:
+    """Where results of a study are kept by default: in NAME, and in NAME.SIZE at another size than the usual one."""
+    return Path(root) / (name if size in ("", USUAL) else f"{name}.{size}")
+
+
+def held_in(root: str | Path, study: Study) -> list[Results]:
+    """What is kept of a study, from the paper's own size down."""
+    places = [folder_of(root, study.name, size) for size in sizes(study)]
+    return [read(study, place) for place in places if (place / SETTINGS).exists()]
 
 
 def whole_of(study: Study, settings: Any) -> Any:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from interlingua.studies.claims import Part
 
 SMOKE = "smoke"
+# What is run unless another size is asked for.
+USUAL = "mini"
 # Where models that other cells look at are left, under what cells share.
 MODELS = "models"
 Row = dict[str, Any]
@@ -84,15 +86,15 @@ class Study:
 
 
 def sizes(study: Study) -> list[str]:
-    """The settings of the dial."""
+    """The settings of the dial, from the paper's own to the smallest."""
     return list(_file(study).get("sizes", {}))
 
 
 def settings_of(study: Study, size: str = "", changes: Sequence[str] = ()) -> Any:
-    """The settings of a size (by default the first), changed by `key=value`."""
+    """The settings of a size (by default the usual one), changed by `key=value`."""
     found = _file(study)
     by_size: dict[str, Any] = found.pop("sizes")
-    size = size or next(iter(by_size))
+    size = size or USUAL
     if size not in by_size:
         raise UnknownNameError(f"size of {study.name}", size, by_size)
     asked = {"size": size, **found, **(by_size[size] or {})}
