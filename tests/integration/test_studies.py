@@ -10,7 +10,7 @@ from interlingua.errors import FormatError, InputError, UnknownNameError
 from interlingua.studies import concepts, frame, monolingual, normalisation, random_init, scaling
 from interlingua.studies.catalog import STUDIES, find
 from interlingua.studies.measured import untouched
-from interlingua.studies.results import attempts, folder_of, held_in, read
+from interlingua.studies.results import attempts, folder_of, held_in, joined, read, signature
 from interlingua.studies.study import MODELS, SMOKE, USUAL, Cell, settings_of, sizes
 from interlingua.types import ParallelCorpus
 
@@ -94,6 +94,41 @@ def test_other_settings_are_refused(smoked):
     study, folder, _ = smoked
     with pytest.raises(InputError, match="holds another run \\(rows was .* and is 7\\)"):
         frame.run(study, settings_of(study, SMOKE, ["rows=7"]), folder)
+
+
+def test_settings_that_came_later_change_nothing_at_their_defaults(tmp_path, monkeypatch):
+    how = settings_of(find("monolingual"), SMOKE)
+    cell = monolingual.STUDY.cells(how)[0]
+    monkeypatch.setattr(monolingual.Monolingual, "later", ())
+    monkeypatch.setattr(monolingual.Monolingual, "axes", (*how.axes, "tagged"))  # as if it were not there
+    before = signature(monolingual.STUDY, cell, how)
+    monkeypatch.setattr(monolingual.Monolingual, "axes", how.axes[:-1])
+    assert signature(monolingual.STUDY, cell, how) != before
+    monkeypatch.setattr(monolingual.Monolingual, "later", ("tagged",))
+    assert signature(monolingual.STUDY, cell, how) == before
+    other = settings_of(find("monolingual"), SMOKE, ["tagged=7"])
+    assert signature(monolingual.STUDY, cell, other) != before
+    # a folder that was begun before there was such a setting
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "cells" / "mono.en.0.json").touch()
+    held = {key: value for key, value in how.model_dump(mode="json").items() if key != "tagged"}
+    (tmp_path / "settings.json").write_text(json.dumps({"study": "monolingual", **held}))
+    assert joined(monolingual.STUDY, how, tmp_path) == how
+    with pytest.raises(InputError, match="tagged was 1000 and is 7"):
+        joined(monolingual.STUDY, other, tmp_path)
+
+
+def test_every_kept_cell_has_the_signature_that_its_settings_give():
+    kept = sorted((Path(__file__).parents[2] / "studies" / "results").iterdir())
+    assert kept
+    for folder in kept:
+        study = find(json.loads((folder / "settings.json").read_text())["study"])
+        found = read(study, folder)
+        assert not found.damaged
+        for cell in study.cells(found.settings):
+            if cell.name in found.cells:
+                facts = json.loads((folder / "cells" / f"{cell.name}.json").read_text())
+                assert facts["signature"] == signature(study, cell, found.settings), cell.name
 
 
 def test_seeds_can_be_added(failing, tmp_path):

@@ -3,13 +3,15 @@
 Wu, Conneau et al. 2020, figures 4 to 8. Cells train monolingual models (`mono`), bilingual ones (`bi`) and English
 twice with embeddings apart (`twin`); others look at what these left: a `pair` compares both kinds by CKA and maps
 words and sentences from one model to the other, `ner` and `parsing` run taggers through such maps; a `ceiling` is how
-alike two models of English are.
+alike two models of English are. `static` maps words by fastText vectors of the text that models are trained on.
 """
 
 from __future__ import annotations
 
+import io
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import product
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from filelock import FileLock
 from pydantic import Field
 
 from interlingua.analyses.compare import compare_layers
@@ -26,8 +29,15 @@ from interlingua.analyses.mapping import map_contexts, map_sentences, map_words
 from interlingua.analyses.transfer_run import Attempt
 from interlingua.corpora.loading import dictionary, labelled, parallel, text
 from interlingua.extract import extract
+from interlingua.extract.words import sentences
+from interlingua.folders import whole
+from interlingua.languages import Language
+from interlingua.mapping.induce import Words
+from interlingua.mapping.levels import folded, word_scores
+from interlingua.mapping.static import static_words
 from interlingua.models import Model, PerLanguage, load_model
 from interlingua.pretrain.config import Config
+from interlingua.pretrain.prepare import source_lines
 from interlingua.report.mapped import MapTables, full
 from interlingua.studies.measured import config_of, cut, looked_into, prepared, sentences_of, trained, untouched
 from interlingua.studies.monolingual_claims import (
@@ -44,6 +54,7 @@ from interlingua.studies.monolingual_claims import (
     PAIR,
     PARAPHRASES,
     SEEDS,
+    STATIC,
     TASKS,
     TWIN,
     VOICES,
@@ -52,10 +63,12 @@ from interlingua.studies.monolingual_claims import (
 from interlingua.studies.records import Records, entities, shortened, trees
 from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
-from interlingua.types import ParallelCorpus, TextCorpus
+from interlingua.types import Dictionary, ParallelCorpus, TextCorpus
 
 # English a second time, with parts of its own.
 SECOND = "en@2"
+# Words that are asked about occur so often in the text that models average them over, and in that of static vectors.
+OFTEN = 5
 
 
 class Monolingual(Settings):
@@ -66,6 +79,7 @@ class Monolingual(Settings):
     """
 
     axes: ClassVar[tuple[str, ...]] = ("seeds", "langs")
+    later: ClassVar[tuple[str, ...]] = ("bf16", "tagged", "choosing")
     langs: tuple[str, ...]
     model: Size
     updates: dict[str, int]
@@ -104,7 +118,7 @@ def cells(how: Monolingual) -> list[Cell]:
         for lang, kind in product(how.langs, (PAIR, *_tasks(how))):
             found.append(cell(kind, lang, seed, f"{MONO}.en.{seed}", f"{MONO}.{lang}.{seed}", f"{BI}.{lang}.{seed}"))
         found.append(cell(CEILING, "en", seed, f"{MONO}.en.{seed}", f"{MONO}.en.{seed + 1}", f"{TWIN}.en.{seed}"))
-    return found
+    return found + [cell(STATIC, lang, seed) for seed in range(how.seeds) for lang in how.langs]
 
 
 def _tasks(how: Monolingual) -> Sequence[str]:
@@ -157,7 +171,7 @@ def prepare(left: Sequence[Cell], how: Monolingual, shared: Path, say: Say) -> N
     """The text of every language and pair."""
     without = _without(how, shared)
     for cell in left:
-        if not cell.after:
+        if cell.settings["kind"] in (MONO, BI, TWIN):
             prepared(_config(cell, how, shared, without), shared, say)
 
 
@@ -177,6 +191,8 @@ def run(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> It
         yield from _through_a_map(cell, how, place, shared, say)
     elif kind == CEILING:
         yield from _ceiling(cell, how, shared)
+    elif kind == STATIC:
+        yield from _static(cell, how, shared, say)
     else:
         model, rows = trained(_config(cell, how, shared, _without(how, shared)), place / "model", shared, say)
         shutil.copytree(model, shared / MODELS / cell.name, dirs_exist_ok=True)
@@ -198,14 +214,12 @@ def _pair(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> 
     }
     for state, model in encoders.items():
         yield from looked_into(model, corpus, state, (CKA, "debiased_cka"), blocks=how.blocks)
-    plan = Plan(ways=("identity", "rotation"), sizes=(), extraction={"truncate": True}, seed=cell.settings["seed"])
+    plan = Plan(
+        ways=("identity", "rotation"), sizes=(), min_count=OFTEN, extraction={"truncate": True},
+        seed=cell.settings["seed"],
+    )  # fmt: skip
     say("mapping words")
-    texts = [_read(how, each, shared) for each in ("en", lang)] if how.sentences else corpus
-    if how.sentences:
-        learnt, asked_for = (dictionary(f"{how.dictionary}:{split}", "en", lang) for split in ("train", "test"))
-    else:  # one small dictionary is all there is
-        every = dictionary(how.dictionary, "en", lang)
-        learnt, asked_for = every[::2], every[1::2]
+    texts, (learnt, asked_for) = _averaged_over(how, lang, shared), _dictionaries(how, lang)
     yield from _mapped(map_words([english, other], texts, learnt, asked_for, place / "words", plan), lang)
     say("mapping words in context")
     yield from _mapped(map_contexts([english, other], corpus, place / "contexts", plan), lang)
@@ -213,6 +227,53 @@ def _pair(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> 
         say("mapping sentences")
         fit, asked = sentences_of(how.sentences, ("en", lang)), parallel(how.asked, "en", lang)
         yield from _mapped(map_sentences([english, other], fit, asked, place / "sentences", plan), lang)
+
+
+def _averaged_over(how: Monolingual, lang: str, shared: Path) -> list[TextCorpus] | ParallelCorpus:
+    """Text in which words have the vectors that are averaged."""
+    if not how.sentences:
+        return parallel(how.compared, "en", lang)
+    return [_read(how, each, shared) for each in ("en", lang)]
+
+
+def _dictionaries(how: Monolingual, lang: str) -> tuple[Dictionary, Dictionary]:
+    """To fit maps on, and to judge them by."""
+    if not how.sentences:  # one small dictionary is all there is
+        every = dictionary(how.dictionary, "en", lang)
+        return every[::2], every[1::2]
+    learnt, asked = (dictionary(f"{how.dictionary}:{split}", "en", lang) for split in ("train", "test"))
+    return learnt, asked
+
+
+def _static(cell: Cell, how: Monolingual, shared: Path, say: Say) -> Iterator[Row]:
+    """Words as `_pair` asks about them, by vectors that know no contexts."""
+    lang, seed = cell.settings["language"], cell.settings["seed"]
+    columns = sentences(_averaged_over(how, lang, shared))
+
+    def space(tag: str) -> Words:
+        say(f"training static vectors, {tag}")
+        counts = Counter(word for one in columns[Language.parse(tag)] for word in one.words)
+        return _vectors(how, tag, seed, {word.lower() for word, n in counts.items() if n >= OFTEN}, shared)
+
+    learnt, judged = map(folded, _dictionaries(how, lang))
+    for _, score in word_scores(
+        space("en"), space(lang), learnt, judged, layer=0, space=STATIC, ways=("rotation",)
+    ):  # fmt: skip
+        yield _precision(score.row(), "word", lang)
+
+
+def _vectors(how: Monolingual, lang: str, seed: int, words: set[str], shared: Path) -> Words:
+    """Static vectors of some words, from all text that models of the language are trained on; made once a seed."""
+    place = shared / f"{STATIC}.{lang}.{seed}.npz"
+    shared.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{place}.lock"):
+        if not place.exists():
+            lines = source_lines(_text(how, lang, shared), lang)
+            found, content = static_words(lines, min_count=OFTEN, only=words, seed=seed), io.BytesIO()
+            np.savez(content, words=np.array(found.words), vectors=found.vectors)
+            whole(place, content.getvalue())
+        with np.load(place) as kept:
+            return Words(tuple(kept["words"].tolist()), kept["vectors"])
 
 
 def _through_a_map(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> Iterator[Row]:
@@ -238,10 +299,14 @@ def _through_a_map(cell: Cell, how: Monolingual, place: Path, shared: Path, say:
 
 
 def _mapped(tables: MapTables, lang: str) -> Iterator[Row]:
-    for row in full(tables).itertuples():
-        yield {"state": row.space, "pooling": row.way, "layer": row.layer, "source": "en", "target": lang,
-               "measure": f"{tables.config['level']} p1", "value": row.p1, "low": row.low, "high": row.high,
-               "null": row.chance, "n": round(row.n)}  # fmt: skip
+    for row in full(tables).to_dict("records"):
+        yield _precision(row, str(tables.config["level"]), lang)
+
+
+def _precision(row: Mapping[str, Any], level: str, lang: str) -> Row:
+    return {"state": row["space"], "pooling": row["way"], "layer": row["layer"], "source": "en", "target": lang,
+            "measure": f"{level} p1", "value": row["p1"], "low": row["low"], "high": row["high"],
+            "null": row["chance"], "n": round(row["n"])}  # fmt: skip
 
 
 def _ceiling(cell: Cell, how: Monolingual, shared: Path) -> Iterator[Row]:

@@ -17,7 +17,7 @@ from interlingua.studies.study import Cell
 if TYPE_CHECKING:
     import pandas as pd
 
-MONO, BI, TWIN, PAIR, CEILING = "mono", "bi", "twin", "pair", "ceiling"
+MONO, BI, TWIN, PAIR, CEILING, STATIC = "mono", "bi", "twin", "pair", "ceiling", "static"
 BILINGUAL, MONOLINGUAL, ONE_RANDOM, ALL_RANDOM = "bilingual", "monolingual", "random", "both sides random"
 # Two models of English, on the same sentences and on others that say the same.
 SEEDS, VOICES, PARAPHRASES = "two seeds", "one model, two voices", "paraphrases"
@@ -131,7 +131,7 @@ def figures(table: pd.DataFrame) -> dict[str, Any]:
     """As in the paper: precision at 1 by layer, taggers through a map, and CKA of three kinds of encoders."""
     from interlingua.studies.drawn import by_layer, published
 
-    pairs = table[table["kind"].isin([PAIR, *TASKS]) & (table["target"] != "en")]
+    pairs = table[table["kind"].isin([PAIR, STATIC, *TASKS]) & (table["target"] != "en")]
     shown = pairs.assign(encoder=pairs["state"], target=pairs["language"])
     turned = chosen(shown, pooling="rotation")
     made = {

@@ -62,9 +62,14 @@ class Results:
 
 def signature(study: Study, cell: Cell, settings: Any) -> str:
     """What a cell's rows depend on, in a line."""
-    facts = [dict(cell.settings), settings.model_dump(mode="json", exclude=set(settings.axes))]
+    usual = {key for key in settings.later if getattr(settings, key) == _default(settings, key)}
+    facts = [dict(cell.settings), settings.model_dump(mode="json", exclude={*settings.axes, *usual})]
     made = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
     return f"study:{study.name}|cell:{cell.name}|size:{settings.size}|settings:{made}|version:{__version__}"
+
+
+def _default(settings: Any, key: str) -> Any:
+    return type(settings).model_fields[key].get_default(call_default_factory=True)
 
 
 def note(folder: Path, told: str, event: str, seconds: float = 0.0, error: str = "") -> None:
@@ -159,6 +164,8 @@ def joined(study: Study, settings: Any, folder: Path) -> Any:
     asked = settings.model_dump(mode="json")
     if held is not None and any((folder / CELLS).glob("*.json")):
         for key, value in asked.items():
+            if key in settings.later:
+                held.setdefault(key, _default(settings, key))
             if key not in settings.axes and held.get(key) != value:
                 raise InputError(
                     f"{folder} holds another run ({key} was {held.get(key)!r} and is {value!r}): name another folder "
