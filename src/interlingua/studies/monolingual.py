@@ -246,7 +246,10 @@ def _dictionaries(how: Monolingual, lang: str) -> tuple[Dictionary, Dictionary]:
 
 
 def _static(cell: Cell, how: Monolingual, shared: Path, say: Say) -> Iterator[Row]:
-    """Words as `_pair` asks about them, by vectors that know no contexts."""
+    """Words by vectors that know no contexts: all that are frequent in the lines of which models, too, read words.
+
+    Models cut long lines and have seen some of these words less often, so `_pair` asks about somewhat fewer.
+    """
     lang, seed = cell.settings["language"], cell.settings["seed"]
     columns = sentences(_averaged_over(how, lang, shared))
 
