@@ -4,12 +4,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlingua.concepts.align import RULES, Rules, calign, links
 from interlingua.concepts.discover import Concepts, Mentions, discover, mentions, silhouette, stability
-from interlingua.concepts.kmeans import kmeans
+from interlingua.concepts.kmeans import _Blocks, _lloyd, kmeans
 from interlingua.concepts.label import label, script_of
 from interlingua.concepts.lexicon import Entry, Lexicon, from_dictionary, lexicon, read_moses, write_moses
 from interlingua.concepts.overlap import colap
@@ -331,6 +332,20 @@ def test_planted_clusters_are_found_from_blocks(monkeypatch):
     assert found.inertia <= 1.05 * memory.inertia
     assert silhouette(rows, found.labels) > 0.5
     assert np.isnan(silhouette(rows, np.zeros(len(rows))))
+
+
+def test_blocks_that_stay_on_a_device_are_sent_there_once(monkeypatch):
+    monkeypatch.setattr("interlingua.concepts.kmeans.HELD", 12 * 300)
+    rows, _ = blobs()
+    sent, held, made = [], _Blocks.held, {}
+    monkeypatch.setattr(_Blocks, "held", lambda self, block: sent.append(len(block)) or held(self, block))
+    for keep in (False, True):
+        sent.clear()
+        data = _Blocks(rows, 12, torch.device("cpu"), keep=keep)
+        made[keep] = _lloyd(data, torch.tensor(rows[::250] - data.shift), 5, 0.0)
+        assert len(sent) == (10 if keep else 10 * 7)  # a look, five steps, the last assignment
+    assert (made[True].labels == made[False].labels).all()
+    assert made[True].inertia == made[False].inertia
 
 
 def test_empty_clusters_find_a_place():

@@ -74,7 +74,7 @@ def kmeans(
         raise InputError(f"k-means is sklearn's or blocked, not {chosen!r}")
     if chosen == "sklearn":
         return _sklearn(np.asarray(rows[:]), k, seed, restarts, steps, tol, start)
-    data = _Blocks(rows, k, torch.device(where))
+    data = _Blocks(rows, k, torch.device(where), keep=in_memory and where != "cpu")
     seeds = np.random.SeedSequence(seed).spawn(restarts if start is None else 1)
     runs = (_lloyd(data, _started(data, k, s) if start is None else data.held(start), steps, tol) for s in seeds)
     return min(runs, key=lambda run: run.inertia)
@@ -99,10 +99,14 @@ def _finite(block: Array, first: int) -> None:
 
 
 class _Blocks:
-    """Rows, block by block, on the device; a mean is taken off, for squares of large numbers lose small ones."""
+    """Rows, block by block, on the device; a mean is taken off, for squares of large numbers lose small ones.
 
-    def __init__(self, rows: Rows, k: int, device: torch.device) -> None:
+    `keep`: blocks stay on the device, and are not sent there again for every step.
+    """
+
+    def __init__(self, rows: Rows, k: int, device: torch.device, *, keep: bool = False) -> None:
         self.rows, self.device = rows, device
+        self.keep, self.kept = keep, dict[int, Tensor]()
         self.n, self.width = int(rows.shape[0]), int(rows.shape[1])
         self.size = max(256, min(65_536, HELD // k))
         self.shift = np.asarray(rows[: self.size]).mean(0, dtype=np.float64).astype(np.float32)
@@ -116,7 +120,13 @@ class _Blocks:
 
     def __iter__(self) -> Iterator[tuple[int, Tensor]]:
         for first in range(0, self.n, self.size):
-            yield first, self.held(self.rows[first : first + self.size])
+            if first in self.kept:
+                yield first, self.kept[first]
+                continue
+            block = self.held(self.rows[first : first + self.size])
+            if self.keep:
+                self.kept[first] = block
+            yield first, block
 
     def _looked_through(self) -> float:
         total = torch.zeros((2, self.width), dtype=torch.float64, device=self.device)
