@@ -27,6 +27,16 @@ def test_studies_are_listed_and_shown(here):
     assert "mean linear CKA over the deeper half of the Normformer < 0.2, 2 seeds" in shown
 
 
+def test_what_is_shown_is_what_would_be_run_and_other_sizes_are_named(here):
+    place = str(ROOT / "studies" / "results")
+    shown = here("study", "show", "random-init", "--results", place).stdout
+    assert "    size: mini\n" in shown
+    assert re.search(r"of 18 done; at another size: laptop, 12 of 12 cells \(--size laptop\)\n", shown)
+    shown = here("study", "show", "random-init", "--size", "laptop", "--results", place).stdout
+    assert "    size: laptop\n" in shown
+    assert re.search(r"cells: 12 of 12 done; at another size: mini, \d+ of 18 cells \(--size mini\)\n", shown)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

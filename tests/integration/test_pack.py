@@ -45,7 +45,7 @@ def test_text_that_comes_later(prepared, tmp_path):
     first = shutil.copytree(prepared / "packed", tmp_path / "first")
     later = tmp_path / "later" / "text"
     later.mkdir(parents=True)
-    shutil.move(first / "text" / "fr.all.txt.xz", later)
+    shutil.move(first / "text" / "fr.all.6000.txt.xz", later)
     there = tmp_path / "there"
     assert run("unpack", first, there).count("waits for") == 2
     assert len(list(there.glob("*/data/facts.json"))) == 2
@@ -58,7 +58,7 @@ def test_text_that_comes_later(prepared, tmp_path):
 
 def test_other_text_is_told(prepared, tmp_path):
     other = shutil.copytree(prepared / "packed", tmp_path / "other")
-    place = other / "text" / "fr.all.txt.xz"
+    place = other / "text" / "fr.all.6000.txt.xz"
     place.write_bytes(lzma.compress(lzma.decompress(place.read_bytes()).upper()))
     told = run("unpack", other, tmp_path / "there")
     assert told.count("other tokens of fr") == 2
@@ -71,9 +71,9 @@ def test_what_cannot_be_packed_or_unpacked_is_a_line(prepared, tmp_path):
     assert "is there already" in run("pack", prepared / "gone" / "prepared", prepared / "packed", 1)
     assert "nothing that was packed" in run("unpack", tmp_path / "empty", tmp_path / "out", 1)
     cut = shutil.copytree(prepared / "packed", tmp_path / "cut")
-    place = cut / "text" / "en.all.txt.xz"
+    place = cut / "text" / "en.all.6000.txt.xz"
     place.write_bytes(place.read_bytes()[:-40])
     assert run("unpack", cut, tmp_path / "there", 1).count("\n") == 1
-    assert not (tmp_path / "there" / "en.all.txt").exists()
+    assert not (tmp_path / "there" / "en.all.6000.txt").exists()
     (cut / "small.tar.xz").write_bytes((cut / "small.tar.xz").read_bytes()[:2000])
     assert "is damaged, copy it again" in run("unpack", cut, tmp_path / "other", 1)

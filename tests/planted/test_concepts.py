@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from interlingua.concepts.align import RULES, Rules, calign, links
 from interlingua.concepts.discover import Concepts, Mentions, discover, mentions, silhouette, stability
-from interlingua.concepts.kmeans import _Blocks, _lloyd, kmeans
+from interlingua.concepts.kmeans import _Blocks, _fits, kmeans
 from interlingua.concepts.label import label, script_of
 from interlingua.concepts.lexicon import Entry, Lexicon, from_dictionary, lexicon, read_moses, write_moses
 from interlingua.concepts.overlap import colap
@@ -339,13 +339,21 @@ def test_blocks_that_stay_on_a_device_are_sent_there_once(monkeypatch):
     rows, _ = blobs()
     sent, held, made = [], _Blocks.held, {}
     monkeypatch.setattr(_Blocks, "held", lambda self, block: sent.append(len(block)) or held(self, block))
-    for keep in (False, True):
+    for fits in (False, True):
         sent.clear()
-        data = _Blocks(rows, 12, torch.device("cpu"), keep=keep)
-        made[keep] = _lloyd(data, torch.tensor(rows[::250] - data.shift), 5, 0.0)
-        assert len(sent) == (10 if keep else 10 * 7)  # a look, five steps, the last assignment
+        monkeypatch.setattr("interlingua.concepts.kmeans._fits", lambda *_, fits=fits: fits)
+        made[fits] = kmeans(rows, 12, start=rows[::250], steps=5, tol=0.0, method="blocked", device="cpu")
+        assert len(sent) == 1 + (10 if fits else 10 * 7)  # where to start; a look, five steps, the last assignment
     assert (made[True].labels == made[False].labels).all()
     assert made[True].inertia == made[False].inertia
+
+
+def test_rows_stay_on_a_gpu_that_has_room_for_them_twice(monkeypatch):
+    rows = np.zeros((1000, 16), np.float16)  # held in float32
+    for free, fits in ((128_000, True), (127_999, False)):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _, free=free: (free, 2**40))
+        assert _fits(rows, torch.device("cuda")) is fits
+    assert not _fits(rows, torch.device("cpu"))
 
 
 def test_empty_clusters_find_a_place():

@@ -134,6 +134,12 @@ def test_monolingual_otherwise(name, otherwise):
     assert judged("monolingual", name, monolingual(**otherwise)) == FAILS
 
 
+def test_a_distant_language_that_was_not_run_is_not_left_out():
+    rows = [row for row in monolingual() if row["language"] != "zh"]
+    assert judged("monolingual", "W11", rows) == OPEN
+    assert judged("monolingual", "W9", rows) == HOLDS
+
+
 def test_cka_that_goes_against_sentences():
     rows = monolingual()
     for row in rows:

@@ -23,7 +23,14 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Size = Annotated[str, typer.Option("--size", help="The dial: mini (minutes of a GPU a cell) up to the paper's own.")]
+Size = Annotated[
+    str,
+    typer.Option(
+        "--size",
+        help="The dial: mini (minutes of a GPU a cell; the default), up to the paper's own and down to laptop (no "
+        "GPU). `study ls` names them.",
+    ),
+]
 Changes = Annotated[list[str] | None, typer.Option("--set", help="key=value, over the settings; may be repeated.")]
 ROOT = Path("studies/results")
 # The share of values that must lie in their intervals for a cell to have come out the same: 95 % intervals of one run,
@@ -72,8 +79,11 @@ def show(
 
     study = find(name)
     _where(results)
-    held = next((each for each in _held(name, results) if not size or each.settings.size == size), None)
-    settings = held.settings if held and not changes else settings_of(study, size, changes or ())
+    settings = settings_of(study, size, changes or ())
+    every = {each.settings.size: each for each in _held(name, results)}
+    held = every.pop(settings.size, None)
+    if held and not changes:
+        settings = held.settings
     cells = [cell.name for cell in study.cells(settings)]
     done = set(held.cells) if held and held.settings == settings else set()
     mine = [claim for claim in claims() if claim.study == name]
@@ -89,7 +99,8 @@ def show(
     typer.echo(f"{name}: {study.title}\n{study.source}\n\nsettings")
     for key, value in settings.model_dump(mode="json").items():
         typer.echo(f"    {key}: {value}")
-    typer.echo(f"\ncells: {len(done)} of {len(cells)} done")
+    beside = "".join(f"; at another size: {each.scale} (--size {size})" for size, each in every.items())
+    typer.echo(f"\ncells: {len(done)} of {len(cells)} done{beside}")
     for cell in cells:
         typer.echo(f"    {'done' if cell in done else '-   '} {cell}")
     typer.echo("\nclaims")

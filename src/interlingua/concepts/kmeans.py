@@ -4,12 +4,14 @@
 
 Lloyd's two steps, repeated until the centres move by less than `tol` of the variance: every row goes to its nearest
 centre, every centre to the mean of its rows. One pass over the rows a step, and nothing larger than a block of rows by
-K is held. Rows in memory on a CPU are scikit-learn's to cluster, which does the same with fewer copies. Where it
-misleads: clusters are as round and as equal in size as k-means likes them, and another seed gives others.
+K is held, but rows in memory, which stay on a GPU where there is room for them twice. Rows in memory on a CPU are
+scikit-learn's to cluster, which does the same with fewer copies. Where it misleads: clusters are as round and as equal
+in size as k-means likes them, and another seed gives others.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -74,10 +76,15 @@ def kmeans(
         raise InputError(f"k-means is sklearn's or blocked, not {chosen!r}")
     if chosen == "sklearn":
         return _sklearn(np.asarray(rows[:]), k, seed, restarts, steps, tol, start)
-    data = _Blocks(rows, k, torch.device(where), keep=in_memory and where != "cpu")
+    data = _Blocks(rows, k, torch.device(where), keep=in_memory and _fits(rows, torch.device(where)))
     seeds = np.random.SeedSequence(seed).spawn(restarts if start is None else 1)
     runs = (_lloyd(data, _started(data, k, s) if start is None else data.held(start), steps, tol) for s in seeds)
     return min(runs, key=lambda run: run.inertia)
+
+
+def _fits(rows: Rows, device: torch.device) -> bool:
+    """Whether half of what is free on a GPU holds all rows."""
+    return device.type == "cuda" and 4 * math.prod(rows.shape) <= torch.cuda.mem_get_info(device)[0] // 2
 
 
 def _sklearn(rows: Array, k: int, seed: int, restarts: int, steps: int, tol: float, start: Array | None) -> Clusters:

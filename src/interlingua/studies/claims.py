@@ -249,9 +249,9 @@ def written(found: Sequence[Sequence[Judgement]]) -> str:
         "",
         ", ".join(f"{verdict}: {n}" for verdict, n in counts.items()) + f"; {len(found)} in all. "
         "How a verdict comes about is in docs/replications.md; it is about models of the size that was run. A claim "
-        "with a line for each of several sizes is counted by the first at which all was run that it needs. What was "
-        "measured is the mean over seeds, and in brackets what the 95 % intervals of all seeds span; "
-        "examples are sentences, or concepts where these are counted.",
+        "with a line for each of several sizes, the largest first, is counted by the largest at which all was run that "
+        "it needs. What was measured is the mean over seeds, and in brackets what the 95 % intervals of all seeds "
+        "span; examples are sentences, or concepts where these are counted.",
     ]
     for paper, theirs in papers.items():
         lines += [

@@ -48,7 +48,8 @@ def prepared(config: Config, shared: Path, say: Say) -> Path:
 
 
 def cut(sources: Sequence[str], lang: str, characters: int, place: Path) -> str:
-    """A file of so many characters of a language's text: lines from all over it."""
+    """A file of so many characters of a language's text: lines from all over it. Its name says how many."""
+    place = place.with_suffix(f".{characters}{place.suffix}")
     place.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{place}.lock"):
         if not place.exists():

@@ -37,7 +37,7 @@ from interlingua.mapping.levels import folded, word_scores
 from interlingua.mapping.static import static_words
 from interlingua.models import Model, PerLanguage, load_model
 from interlingua.pretrain.config import Config
-from interlingua.pretrain.prepare import source_lines
+from interlingua.pretrain.prepare import Lines, never_read, prepared_key
 from interlingua.report.mapped import MapTables, full
 from interlingua.studies.measured import config_of, cut, looked_into, prepared, sentences_of, trained, untouched
 from interlingua.studies.monolingual_claims import (
@@ -64,6 +64,7 @@ from interlingua.studies.records import Records, entities, shortened, trees
 from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
 from interlingua.types import Dictionary, ParallelCorpus, TextCorpus
+from interlingua.types.corpus import digest
 
 # English a second time, with parts of its own.
 SECOND = "en@2"
@@ -79,7 +80,7 @@ class Monolingual(Settings):
     """
 
     axes: ClassVar[tuple[str, ...]] = ("seeds", "langs")
-    later: ClassVar[tuple[str, ...]] = ("bf16", "tagged", "choosing")
+    later: ClassVar[Mapping[str, Any]] = {"bf16": False, "tagged": 1_000, "choosing": 500}
     langs: tuple[str, ...]
     model: Size
     updates: dict[str, int]
@@ -105,12 +106,13 @@ class Monolingual(Settings):
 
 
 def cells(how: Monolingual) -> list[Cell]:
-    """Models first. English has one seed more than the others: two models of one language are the ceiling."""
+    """Models before what looks at them. English has one seed more: two models of one language are the ceiling."""
 
     def cell(kind: str, lang: str, seed: int, *after: str) -> Cell:
         return Cell(f"{kind}.{lang}.{seed}", {"kind": kind, "language": lang, "seed": seed}, after)
 
-    found = [cell(MONO, "en", seed) for seed in range(how.seeds + 1)]
+    found = [cell(STATIC, lang, seed) for seed in range(how.seeds) for lang in how.langs]
+    found += [cell(MONO, "en", seed) for seed in range(how.seeds + 1)]
     for seed in range(how.seeds):
         found += [cell(MONO, lang, seed) for lang in how.langs]
         found += [cell(BI, lang, seed) for lang in how.langs]
@@ -118,7 +120,7 @@ def cells(how: Monolingual) -> list[Cell]:
         for lang, kind in product(how.langs, (PAIR, *_tasks(how))):
             found.append(cell(kind, lang, seed, f"{MONO}.en.{seed}", f"{MONO}.{lang}.{seed}", f"{BI}.{lang}.{seed}"))
         found.append(cell(CEILING, "en", seed, f"{MONO}.en.{seed}", f"{MONO}.en.{seed + 1}", f"{TWIN}.en.{seed}"))
-    return found + [cell(STATIC, lang, seed) for seed in range(how.seeds) for lang in how.langs]
+    return found
 
 
 def _tasks(how: Monolingual) -> Sequence[str]:
@@ -248,15 +250,19 @@ def _dictionaries(how: Monolingual, lang: str) -> tuple[Dictionary, Dictionary]:
 def _static(cell: Cell, how: Monolingual, shared: Path, say: Say) -> Iterator[Row]:
     """Words by vectors that know no contexts: all that are frequent in the lines of which models, too, read words.
 
-    Models cut long lines and have seen some of these words less often, so `_pair` asks about somewhat fewer.
+    Models cut long lines and see some of these words less often, so `_pair` asks about somewhat fewer.
     """
     lang, seed = cell.settings["language"], cell.settings["seed"]
     columns = sentences(_averaged_over(how, lang, shared))
 
+    without = _without(how, shared)
+
     def space(tag: str) -> Words:
         say(f"training static vectors, {tag}")
         counts = Counter(word for one in columns[Language.parse(tag)] for word in one.words)
-        return _vectors(how, tag, seed, {word.lower() for word, n in counts.items() if n >= OFTEN}, shared)
+        words = {word.lower() for word, n in counts.items() if n >= OFTEN}
+        model = Cell(f"{MONO}.{tag}.{seed}", {"kind": MONO, "language": tag, "seed": seed})
+        return _vectors(_config(model, how, shared, without), words, shared)
 
     learnt, judged = map(folded, _dictionaries(how, lang))
     for _, score in word_scores(
@@ -265,14 +271,15 @@ def _static(cell: Cell, how: Monolingual, shared: Path, say: Say) -> Iterator[Ro
         yield _precision(score.row(), "word", lang)
 
 
-def _vectors(how: Monolingual, lang: str, seed: int, words: set[str], shared: Path) -> Words:
-    """Static vectors of some words, from all text that models of the language are trained on; made once a seed."""
-    place = shared / f"{STATIC}.{lang}.{seed}.npz"
-    shared.mkdir(parents=True, exist_ok=True)
+def _vectors(config: Config, words: set[str], shared: Path) -> Words:
+    """Static vectors of some words, from the lines that a model is trained on; made once."""
+    ((lang, sources),) = config.text.items()
+    made_from = digest([prepared_key(config.resolved()), *sorted(words)])
+    place = shared / f"{STATIC}.{lang}.{config.seed}.{made_from[:12]}.npz"
     with FileLock(f"{place}.lock"):
         if not place.exists():
-            lines = source_lines(_text(how, lang, shared), lang)
-            found, content = static_words(lines, min_count=OFTEN, only=words, seed=seed), io.BytesIO()
+            lines = Lines(lang, sources, config, never_read(config)).training()
+            found, content = static_words(lines, min_count=OFTEN, only=words, seed=config.seed), io.BytesIO()
             np.savez(content, words=np.array(found.words), vectors=found.vectors)
             whole(place, content.getvalue())
         with np.load(place) as kept:

@@ -62,14 +62,10 @@ class Results:
 
 def signature(study: Study, cell: Cell, settings: Any) -> str:
     """What a cell's rows depend on, in a line."""
-    usual = {key for key in settings.later if getattr(settings, key) == _default(settings, key)}
-    facts = [dict(cell.settings), settings.model_dump(mode="json", exclude={*settings.axes, *usual})]
+    told = settings.model_dump(mode="json", exclude=set(settings.axes))
+    facts = [dict(cell.settings), {key: told[key] for key in told if (key, told[key]) not in settings.later.items()}]
     made = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
     return f"study:{study.name}|cell:{cell.name}|size:{settings.size}|settings:{made}|version:{__version__}"
-
-
-def _default(settings: Any, key: str) -> Any:
-    return type(settings).model_fields[key].get_default(call_default_factory=True)
 
 
 def note(folder: Path, told: str, event: str, seconds: float = 0.0, error: str = "") -> None:
@@ -164,8 +160,6 @@ def joined(study: Study, settings: Any, folder: Path) -> Any:
     asked = settings.model_dump(mode="json")
     if held is not None and any((folder / CELLS).glob("*.json")):
         for key, value in asked.items():
-            if key in settings.later:
-                held.setdefault(key, _default(settings, key))
             if key not in settings.axes and held.get(key) != value:
                 raise InputError(
                     f"{folder} holds another run ({key} was {held.get(key)!r} and is {value!r}): name another folder "
@@ -202,7 +196,7 @@ def held_by(folder: Path, study: Study) -> dict[str, Any] | None:
         ) from error
     if name != study.name:
         raise InputError(f"{folder} holds results of {name}, not of {study.name}: name another folder")
-    return held
+    return {**study.settings.later, **held}
 
 
 def read(study: Study, folder: str | Path) -> Results:
@@ -238,8 +232,10 @@ def folder_of(root: str | Path, name: str, size: str = "") -> Path:
 
 def held_in(root: str | Path, study: Study) -> list[Results]:
     """What is kept of a study, from the paper's own size down."""
-    places = [folder_of(root, study.name, size) for size in sizes(study)]
-    return [read(study, place) for place in places if (place / SETTINGS).exists()]
+    order = {size: place for place, size in enumerate(sizes(study))}
+    places = [folder_of(root, study.name, size) for size in order]
+    found = [read(study, place) for place in places if (place / SETTINGS).exists()]
+    return sorted(found, key=lambda each: order.get(each.settings.size, len(order)))
 
 
 def whole_of(study: Study, settings: Any) -> Any:

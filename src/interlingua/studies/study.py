@@ -41,12 +41,12 @@ class Settings(BaseModel):
     """What every study has settings for; each has more of its own.
 
     `axes` are settings that say which cells there are and nothing about any of them: results of other seeds or sizes
-    can be added to those that are kept. `later` are those that are younger than results that are kept: these were made
-    with their defaults, and have the same signature.
+    can be added to those that are kept. `later` are those that are younger than results that are kept, each with the
+    value these were made with, as JSON has it: with it, a signature is theirs.
     """
 
     axes: ClassVar[tuple[str, ...]] = ("seeds",)
-    later: ClassVar[tuple[str, ...]] = ()
+    later: ClassVar[Mapping[str, Any]] = {}
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     size: str
