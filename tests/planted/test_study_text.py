@@ -16,8 +16,8 @@ def test_lines_come_from_all_sources_and_once_made_stay(tmp_path):
         path = tmp_path / f"{name}.txt"
         path.write_text("".join(f"{letter}{i:03d} with some words\n" for i in range(300)), encoding="utf-8")
         sources.append(str(path))
-    place = tmp_path / "cut" / "en.txt"
-    assert cut(sources, "en", 3_000, place) == str(place)
+    place = tmp_path / "cut" / "en.3000.txt"
+    assert cut(sources, "en", 3_000, tmp_path / "cut" / "en.txt") == str(place)
     lines = place.read_text(encoding="utf-8").splitlines()
     assert abs(sum(map(len, lines)) - 3_000) < 20
     assert len(set(lines)) == len(lines)
@@ -27,7 +27,7 @@ def test_lines_come_from_all_sources_and_once_made_stay(tmp_path):
     whole = cut(sources, "en", 10**6, tmp_path / "all.txt")
     assert len(Path(whole).read_text(encoding="utf-8").splitlines()) == 600
     place.write_text("kept\n", encoding="utf-8")
-    cut(sources, "en", 3_000, place)
+    cut(sources, "en", 3_000, tmp_path / "cut" / "en.txt")
     assert place.read_text(encoding="utf-8") == "kept\n"
 
 
