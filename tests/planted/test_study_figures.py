@@ -48,3 +48,20 @@ def test_panels_that_are_no_languages_are_not_called_so():
     titles = [json.dumps(by_layer(table, "setup", "form", "", **how).to_dict()) for how in ({}, {"head": ""})]
     assert ["English with" in each for each in titles] == [True, False]
     assert all("share of concepts" in each for each in titles)
+
+
+def test_what_has_one_value_is_a_dot_and_counts_are_told_from_the_fewest_to_the_most():
+    rows = [
+        {"encoder": encoder, "target": "fr", "layer": layer, "seed": seed, "value": 0.2, "low": 0.1, "high": 0.3,
+         "n": n, "corpus": "", "source": "en", "measure": "word p1"}
+        for encoder, n, layers, seeds in (("model", 405, range(3), [0]), ("static", 473, [0], [0, 1]))
+        for layer in layers
+        for seed in seeds
+    ]  # fmt: skip
+    chart = by_layer(pd.DataFrame(rows), "encoder", "words", "").to_dict()
+    drawn = next(iter(chart["datasets"].values()))
+    assert {row["encoder"]: row["alone"] for row in drawn} == {"model": False, "static": True}
+    marks = [each["mark"]["type"] for each in chart["spec"]["layer"] if "datum.alone" in json.dumps(each)]
+    assert marks == ["rule", "point"]
+    assert chart["title"]["subtitle"][1].startswith("Mean over 1 to 2 seeds. ")
+    assert chart["title"]["subtitle"][1].endswith("Examples: fr: 405 to 473.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ CALLED = {
     "pwcca": "PWCCA",
     "matching": "share that find their translation",
     "word p1": "precision at 1",
+    "context p1": "precision at 1",
     "sentence p1": "precision at 1",
     "calign": "CALIGN",
     "colap": "COLAP",
@@ -49,8 +51,9 @@ def by_layer(
 ) -> Figure:
     """A measure by layer: a colour a series, a panel a language; the mean over seeds, what their intervals span.
 
-    Dotted: networks with random weights. Grey: what was published, where a paper prints numbers, by language; dashed:
-    where it prints them by layer (`printed`: the series, `target`, `layer`, `value`). `head`: what stands above panels.
+    A series with one value in a panel, which makes no line, is a dot and its interval. Dotted: networks with random
+    weights. Grey: what was published, where a paper prints numbers, by language; dashed: where it prints them by layer
+    (`printed`: the series, `target`, `layer`, `value`). `head`: what stands above panels.
     """
     if not len(table):
         return nothing(title, "Nothing of this has been run.")
@@ -67,6 +70,8 @@ def by_layer(
         if target in places
     ]
     data = [{**row, "place": places.index(row["target"]), "line": f"{row[series]} {row['kind']}"} for row in rows]
+    many = Counter((row["target"], row["line"]) for row in data)
+    data = [{**row, "alone": many[row["target"], row["line"]] == 1} for row in data]
     deepest = int(table["layer"].max())
     axis = alt.Axis(**LAYER_AXIS, **({"values": list(range(deepest + 1))} if deepest <= 12 else {}))
     x = alt.X("layer:Q", title="layer", axis=axis, scale=alt.Scale(nice=False, padding=6))
@@ -75,6 +80,7 @@ def by_layer(
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     colour = alt.Color(f"{series}:N", title=series, scale=alt.Scale(domain=names))
     base = alt.Chart(Rows([*data, *marks]))
+    tooltip = [f"{series}:N", "kind:N", "target:N", "layer:Q", alt.Tooltip("value:Q", format=".3f")]
     drawn = [
         base.transform_filter("isValid(datum.from)").mark_rect(
             color=GREY, opacity=0.5, stroke=GREY, strokeWidth=2, strokeDash=[4, 3]
@@ -84,15 +90,25 @@ def by_layer(
         base.transform_filter("isValid(datum.low)").mark_area(opacity=0.15).encode(
             x=x, y=alt.Y("low:Q", **y), y2="high:Q", color=colour, detail="line:N"
         ),
-        base.transform_filter("isValid(datum.value)").mark_line(point=deepest < 1).encode(
+        base.transform_filter("isValid(datum.value)").mark_line().encode(
             x=x,
             y=alt.Y("value:Q", **y),
             color=colour,
             detail="line:N",
             **({"strokeDash": _kinds(kinds)} if len(kinds) > 1 else {}),
-            tooltip=[f"{series}:N", "kind:N", "target:N", "layer:Q", alt.Tooltip("value:Q", format=".3f")],
+            tooltip=tooltip,
         ),
     ]  # fmt: skip
+    if any(row["alone"] for row in data):
+        alone = base.transform_filter("datum.alone")
+        drawn += [
+            alone.transform_filter("isValid(datum.low)")
+            .mark_rule(strokeWidth=2, opacity=0.6)
+            .encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q", color=colour),
+            alone.mark_point(filled=True, size=40, opacity=1).encode(
+                x=x, y=alt.Y("value:Q", **y), color=colour, tooltip=tooltip
+            ),
+        ]
     panel = alt.layer(*(drawn if marks else drawn[1:])).properties(width=230, height=170)
     others = set(table["source"]) - {"en"}
     facet = alt.Facet(
@@ -100,7 +116,7 @@ def by_layer(
         title="The language that was tuned on with" if others else head,
         sort=alt.EncodingSortField("place", op="min"),
     )
-    told = [note, *_told(table)]
+    told = [note, *_told(table, series)]
     return themed(panel.facet(facet, columns=3).properties(title=alt.TitleParams(title, subtitle=told)))
 
 
@@ -111,19 +127,24 @@ def _over_seeds(table: pd.DataFrame, series: str) -> pd.DataFrame:
     return found.astype({"value": float, "low": float, "high": float})
 
 
-def _told(table: pd.DataFrame) -> list[str]:
-    """How many sentences and seeds, and what the band is."""
-    many: dict[tuple[int, str], list[str]] = {}
+def _told(table: pd.DataFrame, series: str) -> list[str]:
+    """How many sentences and seeds, from the fewest to the most, and what the band is."""
+    many: dict[tuple[str, str], list[str]] = {}
     for target, some in table.groupby("target", sort=False):
-        n, corpora = some["n"].max(), ", ".join(name for name in dict.fromkeys(some["corpus"]) if name)
-        many.setdefault((0 if n != n else int(n), corpora), []).append(str(target))
+        n, corpora = some["n"].dropna(), ", ".join(name for name in dict.fromkeys(some["corpus"]) if name)
+        many.setdefault((_span(n.min(), n.max()) if n.any() else "", corpora), []).append(str(target))
     examples = (
-        f"{', '.join(langs)}: {n:,}{f' ({corpora})' if corpora else ''}" for (n, corpora), langs in many.items() if n
+        f"{', '.join(langs)}: {n}{f' ({corpora})' if corpora else ''}" for (n, corpora), langs in many.items() if n
     )
     sentences = "; ".join(examples) or "not counted"
-    seeds = table["seed"].nunique()
+    seeds = table.groupby([series, "target"])["seed"].nunique()
     band = "Band: what their 95% intervals span. " if table["low"].notna().any() else ""
-    return [f"Mean over {seeds} seed{'s' * (seeds != 1)}. {band}Examples: {sentences}."]
+    what = "seed" if seeds.max() == 1 else "seeds"
+    return [f"Mean over {_span(seeds.min(), seeds.max())} {what}. {band}Examples: {sentences}."]
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
 
 
 _DASHES = {TRAINED: [1, 0], OURS: [1, 0], UNTRAINED: [2, 3], THEIRS: [6, 4]}

@@ -138,7 +138,7 @@ def figures(table: pd.DataFrame) -> dict[str, Any]:
         "figure-4": (
             chosen(turned, measure="word p1"),
             "Figure 4: words",
-            "Published: higher layers are better. Static vectors: among somewhat more words.",
+            "Published: higher layers are better. Dots: the table of pieces, and static vectors, which have no layers.",
         ),
         "words-in-context": (
             chosen(turned, measure="context p1"),
