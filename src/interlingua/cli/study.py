@@ -230,15 +230,16 @@ def again(
 
     needs_models()
     from interlingua.studies import frame
-    from interlingua.studies.results import SETTINGS, folder_of
+    from interlingua.studies.catalog import find
+    from interlingua.studies.results import folder_of, places_in
 
     facts = dict(part.partition(":")[::2] for part in signature.split("|"))
     name = facts.get("study", "")
     if not name:
         raise InputError(f"{signature!r} is no signature of a cell: it has no study; they are in cells/*.json")
-    kept = folder_of(results, name, facts.get("size", ""))
-    if not (kept / SETTINGS).exists():  # run at any size in a folder that is called as the study is
-        kept = folder_of(results, name)
+    size = facts.get("size", "")
+    places = (place for held, place in places_in(results, find(name)) if held == size)
+    kept = next(places, folder_of(results, name, size))
     found = frame.again(signature, kept, out, _say)
     bounded = found[found["inside"].notna()]
     share = float(bounded["inside"].astype(bool).mean()) if len(bounded) else 0.0

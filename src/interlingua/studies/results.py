@@ -230,12 +230,17 @@ def folder_of(root: str | Path, name: str, size: str = "") -> Path:
     return Path(root) / (name if size in ("", USUAL) else f"{name}.{size}")
 
 
+def places_in(root: str | Path, study: Study) -> list[tuple[str, Path]]:
+    """The folders of a study, each after the size that it holds, from the paper's own size down."""
+    order = list(sizes(study))
+    places = [folder_of(root, study.name, size) for size in order]
+    found = [(held.get("size", ""), place) for place in places if (held := held_by(place, study)) is not None]
+    return sorted(found, key=lambda each: order.index(each[0]) if each[0] in order else len(order))
+
+
 def held_in(root: str | Path, study: Study) -> list[Results]:
     """What is kept of a study, from the paper's own size down."""
-    order = {size: place for place, size in enumerate(sizes(study))}
-    places = [folder_of(root, study.name, size) for size in order]
-    found = [read(study, place) for place in places if (place / SETTINGS).exists()]
-    return sorted(found, key=lambda each: order.get(each.settings.size, len(order)))
+    return [read(study, place) for _, place in places_in(root, study)]
 
 
 def whole_of(study: Study, settings: Any) -> Any:
