@@ -1,6 +1,8 @@
 """Do imports run one way? A package may import only those above it in this list."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,3 +99,23 @@ def test_no_assert_decides_anything_for_a_user(path):
 
 def test_there_is_no_utils():
     assert not [p for p in SOURCES if "util" in p.name or "helper" in p.name]
+
+
+# What draws is drawn with afterwards: a machine that computes need not have it.
+DRAWING = ("altair", "vl_convert")
+COMPUTING = ("analyses", "studies", "transfer", "pretrain", "mapping", "concepts")
+
+
+def test_what_computes_needs_nothing_to_draw_with():
+    modules = [
+        ".".join(("interlingua", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+        for path in SOURCES
+        if stage(path) in COMPUTING and path.name != "drawn.py"
+    ]
+    script = (
+        "import importlib, sys\n"
+        f"for name in {DRAWING!r}: sys.modules[name] = None\n"
+        f"for name in {modules!r}: importlib.import_module(name)\n"
+    )
+    made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr[-600:]

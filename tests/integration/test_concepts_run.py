@@ -15,7 +15,8 @@ import interlingua as il
 from interlingua.analyses.concept_run import Inquiry, spread
 from interlingua.analyses.concepts import find_concepts
 from interlingua.errors import InterlinguaError
-from interlingua.report.concepts import figures, read_concept_tables, told
+from interlingua.report.concept_tables import read_concept_tables
+from interlingua.report.concepts import figures, told
 
 QUICK = ("--langs", "en,de", "--rows", 60, "--k", 12, "--layers", "0,2", "--truncate", "--formats", "none")
 

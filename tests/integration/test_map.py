@@ -15,7 +15,9 @@ from interlingua.corpora.loading import dictionaries
 from interlingua.errors import InterlinguaError
 from interlingua.mapping import open_alignment
 from interlingua.mapping.composed import Composed
-from interlingua.report.mapped import MapTables, best, curves, learning, read_map, told
+from interlingua.report.map_tables import MapTables, best, full, read_map
+from interlingua.report.mapped import curves, learning, told
+from interlingua.stats import difference
 
 QUICK = ("--rows", 120, "--no-baseline", "--formats", "none", "--truncate")
 
@@ -23,6 +25,9 @@ QUICK = ("--rows", 120, "--no-baseline", "--formats", "none", "--truncate")
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     return tiny.two_models(tmp_path_factory.mktemp("models"))
+
+
+WAYS = ("rotation", "identity")
 
 
 def test_words_between_two_models(here, models, tmp_path):
@@ -168,6 +173,21 @@ def test_words_in_context_and_sentences(here, models, tmp_path):
     scores = pd.read_csv(tmp_path / "sentence" / "scores.csv")
     assert set(scores["direction"]) == {"en>fr", "fr>en"}
     assert set(scores.loc[scores["way"] == "rotation", "pairs"]) == {20, 50, 100}
+    # differences of two ways, or layers, on the same queries: precision without each twentieth of them, three here
+    tables = read_map(tmp_path / "sentence")
+    for row in tables.scores.itertuples():
+        assert len(row.left_out) == 20
+        assert np.mean(row.left_out) == pytest.approx(row.p1)
+    rotated, still = (full(tables).query(f"space == 'model' and layer == 1 and way == '{way}'").iloc[0] for way in WAYS)
+    apart = difference(rotated["p1"], still["p1"], rotated["left_out"], still["left_out"])
+    assert apart.value == pytest.approx(rotated["p1"] - still["p1"])
+    assert 0 < apart.interval.high - apart.value < rotated["high"] - rotated["low"]
+    there = tables.scores.query("space == 'model' and layer == 1 and way == 'rotation' and pairs == 100")
+    np.testing.assert_allclose(rotated["left_out"], np.mean(list(there["left_out"]), axis=0))
+    # what an earlier version wrote is read as it is
+    old = tables.scores.drop(columns="left_out")
+    old.to_parquet(tmp_path / "sentence" / "scores.parquet", index=False)
+    assert full(read_map(tmp_path / "sentence"))["p1"].tolist() == full(tables)["p1"].tolist()
 
 
 def test_from_python(models, tmp_path):

@@ -15,7 +15,7 @@ from interlingua.cli.main import app
 from interlingua.errors import FormatError, InputError, UnknownNameError
 from interlingua.languages import Language
 from interlingua.models.layers import blocks_of
-from interlingua.report.grafted import MAPPED
+from interlingua.report.graft_tables import MAPPED
 from interlingua.transfer.finetune import Tuning, open_tuned
 from interlingua.transfer.grids import GRIDS, grid, read_grid
 from interlingua.transfer.neurons import RANDOM, SHARED, SPECIFIC, chosen_neurons, silenced

@@ -53,6 +53,10 @@ def test_words():
     score = found[0][1]
     assert (score.n, score.coverage, score.candidates, score.layer) == (200, 1.0, N, 4)
     assert score.row()["p1"] == score.precision[1]
+    right = [score.found[word][0] in score.gold[word] for word in score.found]
+    assert list(score.hits) == right
+    # without each twentieth of the queries
+    assert score.row()["left_out"][3] == pytest.approx(np.mean(right[:30] + right[40:]))
     with pytest.raises(InterlinguaError, match="in both dictionaries"):
         list(word_scores(english, french, dictionary(range(300)), dictionary(range(299, 400)), layer=0))
 

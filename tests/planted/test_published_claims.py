@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from interlingua.analyses.relate import AFTER, BEFORE
-from interlingua.report.grafted import MAPPED, SHARED
+from interlingua.report.graft_tables import MAPPED, SHARED
 from interlingua.studies.catalog import find
 from interlingua.studies.claims import FAILS, HOLDS, OPEN, claim, judge
 from interlingua.studies.results import Results

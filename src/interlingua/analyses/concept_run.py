@@ -25,7 +25,7 @@ from interlingua.extract.words import Sentence, sentences
 from interlingua.folders import writing
 from interlingua.languages import Language
 from interlingua.models.load import DECODER, ENCODER, load_model, shown
-from interlingua.report.concepts import ACROSS
+from interlingua.report.concept_tables import ACROSS
 from interlingua.report.tables import CACHE, LABELS, LEXICONS, REPRESENTATIONS, keep_found, kept_found
 from interlingua.types import ParallelCorpus, TaggedCorpus, WordRepresentations
 

@@ -20,7 +20,7 @@ from interlingua.concepts.lexicon import Lexicon
 from interlingua.errors import InputError
 from interlingua.folders import claimed
 from interlingua.models.load import shown
-from interlingua.report.concepts import ConceptTables, write_concepts
+from interlingua.report.concept_tables import ConceptTables, write_concepts
 from interlingua.types import ParallelCorpus, TaggedCorpus
 from interlingua.types.corpus import digest
 

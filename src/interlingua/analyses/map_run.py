@@ -16,7 +16,7 @@ from interlingua.languages import Language
 from interlingua.mapping.alignment import Alignment, save_alignment
 from interlingua.mapping.levels import Score
 from interlingua.models.load import Model, PerLanguage, load_model
-from interlingua.report.mapped import MapTables, write_map
+from interlingua.report.map_tables import MapTables, write_map
 from interlingua.report.tables import ALIGNMENTS, CACHE, REPRESENTATIONS, keep_found, kept_found
 from interlingua.types import ParallelCorpus, Representations, WordRepresentations
 

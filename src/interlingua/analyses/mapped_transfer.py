@@ -24,7 +24,7 @@ from interlingua.folders import claimed
 from interlingua.mapping.alignment import open_alignment
 from interlingua.mapping.composed import Composed
 from interlingua.models.load import load_model, seeded, shown
-from interlingua.report.grafted import MAPPED, SHARED, SHARED_MAPPED, GraftTables, write_graft
+from interlingua.report.graft_tables import MAPPED, SHARED, SHARED_MAPPED, GraftTables, write_graft
 from interlingua.report.tables import ABOVE, ALIGNMENTS, CACHE, MAPS, keep_found, kept_found
 from interlingua.transfer.evaluate import score
 from interlingua.transfer.finetune import FACTS, fit, learnt_labels

@@ -35,7 +35,7 @@ from interlingua.mapping.levels import (
 )
 from interlingua.mapping.static import static_words
 from interlingua.models.load import shown
-from interlingua.report.mapped import MapTables, full
+from interlingua.report.map_tables import MapTables, full
 from interlingua.report.tables import INDUCED
 from interlingua.types import Dictionary, ParallelCorpus, TextCorpus, WordRepresentations
 from interlingua.types.corpus import digest

@@ -16,7 +16,7 @@ from interlingua.cli.extract import needs_models
 if TYPE_CHECKING:
     from interlingua.concepts.ask import Asker
     from interlingua.concepts.lexicon import Lexicon
-    from interlingua.report.concepts import ConceptTables
+    from interlingua.report.concept_tables import ConceptTables
     from interlingua.types import ParallelCorpus, TaggedCorpus
 
 
@@ -121,7 +121,7 @@ def _named(tables: ConceptTables, asker: Asker, out: Path) -> ConceptTables:
     """With the names that a language model gives; where it stops answering, with those it gave."""
     from interlingua.cli.terminal import visible
     from interlingua.errors import InputError
-    from interlingua.report.concepts import named, worth_naming, write_concepts
+    from interlingua.report.concept_tables import named, worth_naming, write_concepts
 
     names: dict[int, str] = {}
     try:

@@ -15,7 +15,7 @@ from interlingua.cli.extract import needs_models
 if TYPE_CHECKING:
     from interlingua.analyses.map_run import Plan
     from interlingua.languages import Language
-    from interlingua.report.mapped import MapTables
+    from interlingua.report.map_tables import MapTables
     from interlingua.types import ParallelCorpus, TextCorpus
 
 LEVELS = ("word", "context", "sentence")
@@ -196,7 +196,8 @@ def _numbers(text: str) -> tuple[int, ...]:
 def show_map(tables: MapTables, place: Path, *, as_json: bool) -> None:
     """Scores by layer and what they say, on the terminal or as JSON."""
     from interlingua.cli.terminal import visible
-    from interlingua.report.mapped import full, told
+    from interlingua.report.map_tables import full
+    from interlingua.report.mapped import told
 
     rows = full(tables)
     if as_json:

@@ -13,7 +13,7 @@ from interlingua.cli.extract import needs_models
 from interlingua.cli.transfer import whole_numbers
 
 if TYPE_CHECKING:
-    from interlingua.report.grafted import GraftTables
+    from interlingua.report.graft_tables import GraftTables
 
 
 def mapped_transfer(

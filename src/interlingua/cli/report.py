@@ -70,9 +70,12 @@ def _drawn_again(kind: str, folder: Path, formats: tuple[str, ...], *, as_json: 
     from interlingua.cli.transfer import show_transfer
     from interlingua.cli.unseen import show_unseen
     from interlingua.folders import claimed
-    from interlingua.report.concepts import publish_concepts, read_concept_tables
-    from interlingua.report.grafted import publish_graft, read_graft
-    from interlingua.report.mapped import publish_map, read_map
+    from interlingua.report.concept_tables import read_concept_tables
+    from interlingua.report.concepts import publish_concepts
+    from interlingua.report.graft_tables import read_graft
+    from interlingua.report.grafted import publish_graft
+    from interlingua.report.map_tables import read_map
+    from interlingua.report.mapped import publish_map
     from interlingua.report.transfer_tables import read_transfer
     from interlingua.report.transferred import publish_transfer
     from interlingua.report.unseen import publish_unseen

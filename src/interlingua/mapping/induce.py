@@ -52,7 +52,7 @@ class Induction:
     """How many words find a translation among their nearest: `precision[k]`, of the `n` that could.
 
     `coverage` is the share of the dictionary's words that have a vector and a translation with one; `chance` is what
-    guessing one word of the vocabulary gives, at rank 1.
+    guessing one word of the vocabulary gives, at rank 1; `hits` are the words whose nearest is right.
     """
 
     precision: dict[int, float]
@@ -62,6 +62,7 @@ class Induction:
     by: str
     found: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     gold: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    hits: tuple[bool, ...] = field(default=(), repr=False)
 
 
 def induce(source: Words, target: Words, dictionary: Dictionary, *, by: str = "csls", k: int = 10) -> Induction:
@@ -81,7 +82,10 @@ def induce(source: Words, target: Words, dictionary: Dictionary, *, by: str = "c
     chance = sum(len(right) for right in gold.values()) / len(gold) / len(target.words)
     share = len(gold) / len(dictionary.words)
     right = {word: tuple(target.words[i] for i in sorted(places)) for word, places in gold.items()}
-    return Induction(precision(nearest, list(gold.values())), len(gold), share, chance, by, found, right)
+    wanted = list(gold.values())
+    return Induction(
+        precision(nearest, wanted), len(gold), share, chance, by, found, right, nearest_right(nearest, wanted)
+    )
 
 
 def precision(nearest: Sequence[Sequence[int]], right: Sequence[Collection[int]]) -> dict[int, float]:
@@ -92,6 +96,11 @@ def precision(nearest: Sequence[Sequence[int]], right: Sequence[Collection[int]]
         for rank in RANKS:
             hits[rank] += first <= rank
     return {rank: n / max(len(nearest), 1) for rank, n in hits.items()}
+
+
+def nearest_right(nearest: Sequence[Sequence[int]], right: Sequence[Collection[int]]) -> tuple[bool, ...]:
+    """Whether the nearest of each query is right: what precision at 1 is the share of."""
+    return tuple(row[0] in wanted for row, wanted in zip(nearest, right, strict=True))
 
 
 def pairs_of(source: Words, target: Words, dictionary: Dictionary) -> tuple[list[int], list[int]]:

@@ -51,6 +51,18 @@ def jackknife(whole: float, left_out: Sequence[float] | Array, *, confidence: fl
     return _around(whole, error, blocks - 1, confidence)
 
 
+def without_blocks(values: Sequence[float] | Array, blocks: int = 20) -> tuple[float, ...]:
+    """The mean of all values but those of one block, for each of so many blocks in their order: for `jackknife`.
+
+    Fewer values than blocks are left out one by one.
+    """
+    sample = np.asarray(values, np.float64)
+    if len(sample) < 2 or blocks < 2:
+        raise InputError(f"{len(sample)} values in {blocks} blocks: it takes at least two of each")
+    cuts = np.array_split(sample, min(blocks, len(sample)))
+    return tuple(float((sample.sum() - cut.sum()) / (len(sample) - len(cut))) for cut in cuts)
+
+
 def share_interval(hits: Sequence[float] | Array, *, confidence: float = 0.95) -> Interval:
     """Of a share, from a value from 0 to 1 for each of independent sentences, such as its mean hit in two directions.
 

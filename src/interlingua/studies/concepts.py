@@ -26,7 +26,7 @@ from interlingua.extract.words import sentences
 from interlingua.models.load import DECODER, ENCODER
 from interlingua.pretrain.config import Config
 from interlingua.pretrain.prepare import Never
-from interlingua.report.concepts import ConceptTables
+from interlingua.report.concept_tables import ConceptTables
 from interlingua.studies.concept_claims import (
     BASE,
     ESTIMATES,

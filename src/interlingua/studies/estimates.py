@@ -1,22 +1,30 @@
 """From the table of a study to numbers with intervals: curves over layers, their means, differences and slopes.
 
-These intervals are approximate. That of a mean over layers or languages is the mean of theirs, which is right where
-they err together and too wide where they do not. Those of differences, ratios and slopes add half-widths by their
-squares, as if both sides were apart: too wide for two models on the same sentences, and too narrow for a slope over
-layers that err together. The highest of several is a maximum, and leans upwards. A value without an interval has none
-here either, and no rule is met by it.
+A value may know what it is without each block of the sample that it is of. Then whatever is made of such values has its
+interval by the jackknife: what errs together on one sample (two models on the same sentences, layers of one model)
+cancels in differences and adds up in means, and samples are independent of each other:
+
+    error² = Σ over samples (B−1)/B Σ_b (θ₍ᵦ₎ − θ̄)²;  θ ± t_{B−1} · error
+
+Where a value does not, intervals are approximate. That of a mean over layers or languages is the mean of theirs, which
+is right where they err together and too wide where they do not. Those of differences, ratios and slopes add half-widths
+by their squares, as if both sides were apart: too wide for two models on the same sentences, and too narrow for a slope
+over layers that err together. The highest of several is a maximum, and leans upwards. A value without an interval has
+none here either, and no rule is met by it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlingua.stats.intervals import jackknife, student_quantile
 from interlingua.studies.claims import Part
+from interlingua.studies.results import SAMPLE, WITHOUT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,12 +36,16 @@ class MissingRowsError(Exception):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, its interval, and how many sentences it is of."""
+    """A value, its interval, and how many sentences it is of.
+
+    `without`, where it is known: by the name of a sample, the value without each of its blocks.
+    """
 
     value: float
     low: float
     high: float
     n: int = 0
+    without: Mapping[str, tuple[float, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def half(self) -> float:
@@ -42,22 +54,56 @@ class Estimate:
 
     def __sub__(self, other: Estimate) -> Estimate:
         value, half = self.value - other.value, math.hypot(self.half, other.half)
-        return Estimate(value, value - half, value + half, self.n or other.n)
+        apart = Estimate(value, value - half, value + half, self.n or other.n)
+        return combined(lambda both: both[0] - both[1], [self, other]) or apart
 
     def __truediv__(self, other: Estimate) -> Estimate:
         if not other.value:
             raise MissingRowsError
         value = self.value / other.value
         half = math.hypot(self.half, value * other.half) / abs(other.value)
-        return Estimate(value, value - half, value + half, self.n or other.n)
+        apart = Estimate(value, value - half, value + half, self.n or other.n)
+        return combined(lambda both: both[0] / both[1], [self, other]) or apart
 
     def __mul__(self, factor: float) -> Estimate:
         low, high = sorted((self.low * factor, self.high * factor))
-        return Estimate(self.value * factor, low, high, self.n)
+        without = {sample: tuple(v * factor for v in some) for sample, some in self.without.items()}
+        return Estimate(self.value * factor, low, high, self.n, without)
 
     def part(self, of: str, seed: int) -> Part:
         """As rules take it."""
         return Part(of, seed, self.value, self.low, self.high, self.n)
+
+
+def combined(made: Callable[[Sequence[float]], float], some: Sequence[Estimate]) -> Estimate | None:
+    """A smooth function of several values, by the jackknife over the blocks of all samples that they are of.
+
+    None where one of them does not know its blocks, where two cut one sample otherwise, or where nothing varies.
+    """
+    blocks: dict[str, set[int]] = {}
+    for one in some:
+        for sample, values in one.without.items():
+            blocks.setdefault(sample, set()).add(len(values))
+    if not all(one.without for one in some) or any(len(sizes) > 1 for sizes in blocks.values()):
+        return None
+
+    def left_out(sample: str, block: int) -> float:
+        return made([one.without[sample][block] if sample in one.without else one.value for one in some])
+
+    sizes = {sample: min(each) for sample, each in blocks.items()}
+    try:
+        value = made([one.value for one in some])
+        without = {sample: tuple(left_out(sample, b) for b in range(size)) for sample, size in sizes.items()}
+    except ZeroDivisionError:
+        return None
+    if not all(map(math.isfinite, (value, *(v for each in without.values() for v in each)))):
+        return None
+    error = math.hypot(*(jackknife(value, each).error for each in without.values()))
+    if not error:
+        return None
+    half = student_quantile(0.975, min(sizes.values()) - 1) * error
+    n = min((one.n for one in some if one.n), default=0)
+    return Estimate(value, value - half, value + half, n, without)
 
 
 def chosen(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
@@ -75,10 +121,15 @@ def curve(rows: pd.DataFrame, *, published: bool = False) -> list[Estimate]:
     exact, low, high = (rows[name].astype(float).to_numpy() for name in ("value", "low", "high"))
     value = rows["published"].astype(float).to_numpy() if published else exact
     n = rows["n"].fillna(0).astype(int).to_numpy()
+    without = [{}] * len(rows) if published or WITHOUT not in rows else map(_without, rows[SAMPLE], rows[WITHOUT])
     return [
-        Estimate(float(v), float(v + a - e), float(v + b - e), int(k))
-        for v, e, a, b, k in zip(value, exact, low, high, n, strict=True)
+        Estimate(float(v), float(v + a - e), float(v + b - e), int(k), known)
+        for v, e, a, b, k, known in zip(value, exact, low, high, n, without, strict=True)
     ]
+
+
+def _without(sample: str, left_out: str) -> dict[str, tuple[float, ...]]:
+    return {sample: tuple(map(float, left_out.split()))} if left_out else {}
 
 
 def deeper(curve_: list[Estimate]) -> list[Estimate]:
@@ -91,8 +142,11 @@ def mean(some: list[Estimate]) -> Estimate:
     """Of all of them; of as many sentences as the least."""
     if not some:
         raise MissingRowsError
+    if len(some) == 1:
+        return some[0]
     value, low, high = (float(np.mean([getattr(one, end) for one in some])) for end in ("value", "low", "high"))
-    return Estimate(value, low, high, min(one.n for one in some))
+    apart = Estimate(value, low, high, min(one.n for one in some))
+    return combined(lambda values: float(np.mean(values)), some) or apart
 
 
 def best(some: list[Estimate]) -> Estimate:
@@ -106,7 +160,20 @@ def slope(some: list[Estimate]) -> Estimate:
     weights = x / (x @ x)
     value = float(weights @ [each.value for each in some])
     half = float(np.sqrt(np.sum((weights * [each.half for each in some]) ** 2)))
-    return Estimate(value, value - half, value + half, some[0].n)
+    apart = Estimate(value, value - half, value + half, some[0].n)
+    return combined(lambda values: float(weights @ values), some) or apart
+
+
+def pearson(some: list[Estimate], others: list[Estimate]) -> Estimate:
+    """Of two curves over layers. Without blocks of what they are of, with Fisher's interval over the layers."""
+    if len(some) != len(others) or len(some) < 3:
+        raise MissingRowsError
+
+    def made(values: Sequence[float]) -> float:
+        return float(np.corrcoef(values[: len(some)], values[len(some) :])[0, 1])
+
+    value = made([one.value for one in (*some, *others)])
+    return combined(made, [*some, *others]) or fisher(value, len(some))
 
 
 def fisher(r: float, n: int, variance: float = 1.0) -> Estimate:

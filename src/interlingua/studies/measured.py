@@ -27,7 +27,10 @@ from interlingua.types.corpus import digest
 
 BEFORE, AFTER, RANDOM = "before", "after", "random"
 # What is kept of a comparison.
-FOUND = ("layer", "source", "target", "measure", "value", "low", "high", "null", "published", "n", "notes", "signature")
+FOUND = (
+    "layer", "source", "target", "measure", "value", "low", "high", "null", "published", "n", "notes", "signature",
+    "left_out",
+)  # fmt: skip
 # The loss has left the plateau where words are guessed by how common they are.
 LEFT = 5.5
 
@@ -99,6 +102,11 @@ def trained(config: Config, place: Path, shared: Path, say: Say) -> tuple[str, l
     return str(run.model), rows
 
 
+def sample_of(name: str, n: int, known_by: str) -> str:
+    """What values are of: those with the same blocks of the same rows err together."""
+    return f"{name} {n} {known_by[:8]}"
+
+
 def looked_into(
     name: str | Model | PerLanguage,
     corpus: ParallelCorpus,
@@ -125,8 +133,9 @@ def looked_into(
         blocks=blocks, nulls=1, cca_intervals=cca_intervals,
     )  # fmt: skip
     common = {"state": state, "corpus": corpus.name, "pooling": pooling}
+    sample = sample_of(corpus.name, len(corpus), digest(corpus.ids))
     for row in found.rows:
-        yield {**common, **{key: row.get(key) for key in FOUND}}
+        yield {**common, **{key: row.get(key) for key in FOUND}, "sample": sample}
     for measure in measures:
         pairs: list[tuple[str, str] | None] = [None, *((str(a), str(b)) for a, b in found.plan.pairs)]
         for pair in pairs:

@@ -38,8 +38,17 @@ from interlingua.mapping.static import static_words
 from interlingua.models import Model, PerLanguage, load_model
 from interlingua.pretrain.config import Config
 from interlingua.pretrain.prepare import Lines, never_read, prepared_key
-from interlingua.report.mapped import MapTables, full
-from interlingua.studies.measured import config_of, cut, looked_into, prepared, sentences_of, trained, untouched
+from interlingua.report.map_tables import MapTables, full
+from interlingua.studies.measured import (
+    config_of,
+    cut,
+    looked_into,
+    prepared,
+    sample_of,
+    sentences_of,
+    trained,
+    untouched,
+)
 from interlingua.studies.monolingual_claims import (
     ALL_RANDOM,
     BI,
@@ -268,7 +277,7 @@ def _static(cell: Cell, how: Monolingual, shared: Path, say: Say) -> Iterator[Ro
     for _, score in word_scores(
         space("en"), space(lang), learnt, judged, layer=0, space=STATIC, ways=("rotation",)
     ):  # fmt: skip
-        yield _precision(score.row(), "word", lang)
+        yield _precision(score.row(), "word", judged.name, judged.hash, lang)
 
 
 def _vectors(config: Config, words: set[str], shared: Path) -> Words:
@@ -309,14 +318,18 @@ def _through_a_map(cell: Cell, how: Monolingual, place: Path, shared: Path, say:
 
 
 def _mapped(tables: MapTables, lang: str) -> Iterator[Row]:
+    config = tables.config
+    asked = config["dictionaries"]["test"] if "dictionaries" in config else config.get("test") or config["corpus"]
     for row in full(tables).to_dict("records"):
-        yield _precision(row, str(tables.config["level"]), lang)
+        yield _precision(row, str(config["level"]), asked["name"], asked["hash"], lang)
 
 
-def _precision(row: Mapping[str, Any], level: str, lang: str) -> Row:
-    return {"state": row["space"], "pooling": row["way"], "layer": row["layer"], "source": "en", "target": lang,
-            "measure": f"{level} p1", "value": row["p1"], "low": row["low"], "high": row["high"],
-            "null": row["chance"], "n": round(row["n"])}  # fmt: skip
+def _precision(row: Mapping[str, Any], level: str, asked: str, known_by: str, lang: str) -> Row:
+    n = round(row["n"])
+    return {"state": row["space"], "corpus": asked, "pooling": row["way"], "layer": row["layer"], "source": "en",
+            "target": lang, "measure": f"{level} p1", "value": row["p1"], "low": row["low"], "high": row["high"],
+            "null": row["chance"], "n": n, "sample": sample_of(asked, n, known_by),
+            "left_out": row["left_out"]}  # fmt: skip
 
 
 def _ceiling(cell: Cell, how: Monolingual, shared: Path) -> Iterator[Row]:

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from interlingua.report.grafted import MAPPED, SHARED
+from interlingua.report.graft_tables import MAPPED, SHARED
 from interlingua.report.tables import pandas
 from interlingua.studies.claims import Part
-from interlingua.studies.estimates import Estimate, chosen, curve, each, fisher, mean
+from interlingua.studies.estimates import Estimate, chosen, curve, each, mean, pearson
 from interlingua.studies.study import Cell
 
 if TYPE_CHECKING:
@@ -78,10 +76,8 @@ def _low_layers(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _together(rows: pd.DataFrame, lang: str) -> Estimate:
-    """Pearson over layers of CKA and the accuracy of sentences, with Fisher's interval."""
-    both = [[one.value for one in some] for some in (
-        _values(rows, lang, MONOLINGUAL, CKA), _words(rows, lang, level="sentence"))]  # fmt: skip
-    return fisher(float(np.asarray(np.corrcoef(both))[0, 1]), len(both[0]))
+    """Pearson over layers of CKA and the accuracy of sentences."""
+    return pearson(_values(rows, lang, MONOLINGUAL, CKA), _words(rows, lang, level="sentence"))
 
 
 def _shrinks(table: pd.DataFrame) -> Iterator[Part]:

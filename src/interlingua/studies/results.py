@@ -32,9 +32,11 @@ BEGUN, DONE, FAILED = "begun", "done", "failed"
 # The columns of a study's table; the settings of cells stand before them.
 COLUMNS = (
     "state", "corpus", "pooling", "layer", "source", "target", "measure", "value", "low", "high", "null", "published",
-    "n", "notes", "signature",
+    "n", "notes", "signature", "sample", "left_out",
 )  # fmt: skip
-TEXT = ("state", "corpus", "pooling", "source", "target", "measure", "notes")
+# Values without each block of a sample, with spaces between them: `estimates` take intervals of differences from them.
+SAMPLE, WITHOUT = "sample", "left_out"
+TEXT = ("state", "corpus", "pooling", "source", "target", "measure", "notes", SAMPLE, WITHOUT)
 # What a signature says once for many rows: the row says it too.
 _VARIES = re.compile(r"\b(layer|pair):[^|]*")
 
@@ -90,7 +92,8 @@ def keep(folder: Path, study: Study, cell: Cell, settings: Any, seconds: float, 
         told = _VARIES.sub(r"\1:*", str(row.get("signature", "")))
         if told not in signatures:
             signatures.append(told)
-        short.append({**row, "signature": signatures.index(told)})
+        without = " ".join(f"{value:.6g}" for value in row.get(WITHOUT) or ())
+        short.append({**row, "signature": signatures.index(told), WITHOUT: without})
     table = pandas().DataFrame(short, columns=list(COLUMNS)).to_csv(index=False, float_format="%.6g").encode()
     whole(folder / CELLS / f"{cell.name}.csv", table)
     facts = {
@@ -140,6 +143,7 @@ def rows_of(folder: Path, cell: str) -> pd.DataFrame:
         if isinstance(error, FormatError):
             raise
         raise FormatError(place, None, "it is damaged: run the study again") from error
+    rows = rows.assign(**{column: "" for column in (SAMPLE, WITHOUT) if column not in rows})  # of earlier versions
     rows[list(TEXT)] = rows[list(TEXT)].fillna("")
     pairs = [f"{s}-{t}" for s, t in zip(rows["source"], rows["target"], strict=True)]
     rows["signature"] = [
