@@ -30,6 +30,8 @@ CALLED = {
     "word p1": "precision at 1",
     "context p1": "precision at 1",
     "sentence p1": "precision at 1",
+    "through a map, ner f1": "F1",
+    "through a map, parsing las": "LAS",
     "calign": "CALIGN",
     "colap": "COLAP",
     "lexical": "share of concepts",
@@ -117,7 +119,8 @@ def by_layer(
         sort=alt.EncodingSortField("place", op="min"),
     )
     told = [note, *_told(table, series)]
-    return themed(panel.facet(facet, columns=3).properties(title=alt.TitleParams(title, subtitle=told)))
+    columns = 2 if len(places) == 4 else 3
+    return themed(panel.facet(facet, columns=columns).properties(title=alt.TitleParams(title, subtitle=told)))
 
 
 def _over_seeds(table: pd.DataFrame, series: str) -> pd.DataFrame:

@@ -22,6 +22,7 @@ SEEDS, VOICES, PARAPHRASES = "two seeds", "one model, two voices", "paraphrases"
 CKA = "linear_cka"
 # Taggers that run through a map, by kind of cell, and their scores.
 TASKS = {"ner": "f1", "parsing": "las"}
+CALLED = {"ner": "entities", "parsing": "trees"}
 
 
 def _values(
@@ -145,7 +146,8 @@ def figures(table: pd.DataFrame) -> dict[str, Any]:
     }
     for name, metric in TASKS.items():
         rows = chosen(shown, measure=f"through a map, {name} {metric}")
-        made[f"figure-5-{name}"] = (rows, f"Figure 5: {name}", "Published: middle layers are best.")
+        note = "Trained above a layer of one model, run above another through a map. Published: the middle is best."
+        made[f"figure-5-{name}"] = (rows, f"Figure 5: {CALLED[name]}", note)
     drawn = {name: by_layer(rows, "encoder", title, note) for name, (rows, title, note) in made.items()}
     theirs = pandas().DataFrame(
         {"encoder": row["series"], "target": row["target"], "layer": int(row["layer"]), "value": float(row["value"])}
@@ -156,11 +158,11 @@ def figures(table: pd.DataFrame) -> dict[str, Any]:
         "Random: the other language's side alone, as published, or both.", printed=theirs,
     )  # fmt: skip
     ceiling = table[table["kind"] == CEILING]
-    same = ceiling.assign(target=ceiling["corpus"], encoder=ceiling["state"])
+    same = ceiling.assign(target=ceiling["corpus"], encoder=ceiling["state"], corpus="")
     voices = {"monolingual": SEEDS, "bilingual": VOICES}
     drawn["ceiling"] = by_layer(
         same, "encoder", "English with English: linear CKA",
-        "What two models of one language have. Published: of back-translations.",
+        "What two models of one language have. Published: of back-translations.", head="",
         printed=theirs[theirs["encoder"].isin(voices) & (theirs["target"] == "en'")].replace(
             {"encoder": voices, "target": {"en'": PARAPHRASES}}
         ),
