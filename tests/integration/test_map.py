@@ -17,6 +17,7 @@ from interlingua.mapping import open_alignment
 from interlingua.mapping.composed import Composed
 from interlingua.report.map_tables import MapTables, best, full, read_map
 from interlingua.report.mapped import curves, learning, told
+from interlingua.report.tables import keep_found, kept_found
 from interlingua.stats import difference
 
 QUICK = ("--rows", 120, "--no-baseline", "--formats", "none", "--truncate")
@@ -176,18 +177,30 @@ def test_words_in_context_and_sentences(here, models, tmp_path):
     # differences of two ways, or layers, on the same queries: precision without each twentieth of them, three here
     tables = read_map(tmp_path / "sentence")
     for row in tables.scores.itertuples():
-        assert len(row.left_out) == 20
-        assert np.mean(row.left_out) == pytest.approx(row.p1)
+        assert len(row.without) == 20
+        assert np.mean(row.without) == pytest.approx(row.p1)
     rotated, still = (full(tables).query(f"space == 'model' and layer == 1 and way == '{way}'").iloc[0] for way in WAYS)
-    apart = difference(rotated["p1"], still["p1"], rotated["left_out"], still["left_out"])
+    apart = difference(rotated["p1"], still["p1"], rotated["without"], still["without"])
     assert apart.value == pytest.approx(rotated["p1"] - still["p1"])
     assert 0 < apart.interval.high - apart.value < rotated["high"] - rotated["low"]
     there = tables.scores.query("space == 'model' and layer == 1 and way == 'rotation' and pairs == 100")
-    np.testing.assert_allclose(rotated["left_out"], np.mean(list(there["left_out"]), axis=0))
+    np.testing.assert_allclose(rotated["without"], np.mean(list(there["without"]), axis=0))
     # what an earlier version wrote is read as it is
-    old = tables.scores.drop(columns="left_out")
+    old = tables.scores.drop(columns="without")
     old.to_parquet(tmp_path / "sentence" / "scores.parquet", index=False)
     assert full(read_map(tmp_path / "sentence"))["p1"].tolist() == full(tables)["p1"].tolist()
+
+
+def test_layers_that_an_earlier_version_judged_are_judged_again(models, tmp_path):
+    corpus, out = il.parallel("everyday", "en", "fr"), tmp_path / "m"
+    asked = ([str(name) for name in models], corpus[:100], corpus[100:160], out, Plan(baseline=False, sizes=()))
+    first = map_sentences(*asked)
+    place = out / "cache" / "model.1.json"
+    kept = kept_found(place)
+    keep_found(place, {**kept, "rows": [{k: v for k, v in row.items() if k != "without"} for row in kept["rows"]]})
+    again = map_sentences(*asked)
+    assert again.scores["p1"].tolist() == first.scores["p1"].tolist()
+    assert all(len(each) == 20 for each in full(again)["without"])
 
 
 def test_from_python(models, tmp_path):

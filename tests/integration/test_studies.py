@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from interlingua.analyses.map_run import WAYS_OF
 from interlingua.corpora.loading import dictionary, parallel
 from interlingua.errors import FormatError, InputError, UnknownNameError
 from interlingua.languages import Language
 from interlingua.mapping.induce import Words
+from interlingua.stats import jackknife
 from interlingua.studies import concepts, frame, monolingual, normalisation, random_init, scaling
 from interlingua.studies.catalog import STUDIES, find
 from interlingua.studies.measured import cut, untouched
@@ -59,6 +61,24 @@ def test_rows_have_the_signature_of_their_value(smoked):
     for row in values[values["signature"].str.contains("layer:")].itertuples():
         assert f"|layer:{row.layer:g}|" in row.signature
         assert f"|pair:{row.source}-{row.target}|" in row.signature
+
+
+def test_values_know_what_they_are_without_each_block(smoked):
+    study, _, found = smoked
+    rows = found.table[found.table["without"] != ""]
+    assert len(rows) or study.name in ("random-init", "unseen", "concepts")
+    assert (rows["sample"] != "").all()
+    assert set(rows["measure"]) <= {"anc", "linear_cka", "debiased_cka", "matching", *(f"{k} p1" for k in WAYS_OF)}
+    for row in rows.itertuples():
+        without = [float(value) for value in row.without.split()]
+        if row.measure in ("anc", "linear_cka", "debiased_cka"):
+            made = jackknife(row.value, without)
+            assert (made.low, made.high) == pytest.approx((row.low, row.high), abs=1e-4)
+        else:
+            assert np.mean(without) == pytest.approx(row.value, abs=0.01)
+    # two encoders on the same sentences are a pair; words of one language are not those of another
+    for _, some in rows.groupby(["cell", "corpus", "layer", "measure", "target"]):
+        assert some["sample"].nunique() == 1 or "word p1" in set(some["measure"])
 
 
 def test_figures_are_charts(smoked):

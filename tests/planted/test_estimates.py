@@ -3,13 +3,24 @@
 import hashlib
 import json
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from interlingua.stats.intervals import jackknife, share_interval, without_blocks
-from interlingua.studies.estimates import Estimate, MissingRowsError, combined, curve, fisher, mean, pearson, slope
+from interlingua.studies.estimates import (
+    Estimate,
+    MissingRowsError,
+    best,
+    combined,
+    curve,
+    fisher,
+    mean,
+    slope,
+    together,
+)
 from interlingua.studies.results import COLUMNS, keep, rows_of
 from interlingua.studies.study import Cell
 
@@ -60,7 +71,7 @@ def test_samples_of_their_own_add_up():
     assert set(again.without) == {"fr", "de"}
 
 
-def test_means_slopes_ratios_and_correlations_are_by_the_jackknife():
+def test_means_slopes_and_ratios_are_by_the_jackknife():
     rng = np.random.default_rng(1)
     hard = rng.normal(size=600)
     hits = [(hard + rng.normal(scale=0.5, size=600) < bar).astype(float) for bar in np.linspace(-1, 1, 9)]
@@ -77,7 +88,6 @@ def test_means_slopes_ratios_and_correlations_are_by_the_jackknife():
         (slope(layers), lambda v: float(x @ v / (x @ x))),
         (layers[2] / layers[6], lambda v: v[2] / v[6]),
         (mean(layers[5:]) - mean(layers[:5]), lambda v: v[5:].mean() - v[:5].mean()),
-        (pearson(layers[:4], layers[4:8]), lambda v: float(np.corrcoef(v[:4], v[4:8])[0, 1])),
     ):
         asked = reference(made)
         assert found.value == pytest.approx(made(rows.mean(1)))
@@ -91,8 +101,8 @@ def test_without_blocks_everything_is_as_it_was():
     some = [Estimate(float(i), i - 1.0, i + 1.0, 7) for i in range(9)]
     assert mean(some) == Estimate(4, 3, 5, 7)
     assert (some[3] - some[1]).half == pytest.approx(math.sqrt(2))
-    found = pearson(some, some[::-1])
-    assert found == fisher(-1.0, 9)
+    assert together(some, some[::-1]).value == pytest.approx(-1, abs=1e-5)
+    assert together(some, some[::-1]).low == pytest.approx(fisher(-1.0, 9).low)
     knows = share(np.array([1.0, 0.0] * 20))
     assert combined(np.mean, [knows, some[0]]) is None  # one of them knows nothing
     assert combined(np.mean, [knows, share(np.array([1.0, 0.0] * 20), blocks=8)]) is None  # cut otherwise
@@ -100,15 +110,72 @@ def test_without_blocks_everything_is_as_it_was():
 
 
 def test_where_nothing_varies_nothing_is_sure():
-    none = share(np.zeros(33))
+    rng = np.random.default_rng(5)
+    none, some = share(np.zeros(33)), share((rng.random(400) < 0.3).astype(float), "others")
     assert none - none == forgetful(none) - forgetful(none)
     assert (none - none).half > 0.05
+    # one of two samples does not vary: the other alone says too little
+    assert mean([none, some]) == mean([forgetful(none), forgetful(some)])
+    # what is the same but for rounding
+    nearly = Estimate(
+        some.value, some.low, some.high, some.n, {"others": tuple(v + 1e-17 for v in some.without["others"])}
+    )
+    assert slope([some, nearly, some]).half > 0.01
+    assert combined(lambda v: 1 / (v[0] - v[0]), [some]) is None
+    assert combined(lambda v: math.inf, [some]) is None
+
+
+def test_factors_keep_blocks_and_what_was_published_and_maxima_have_none():
+    rng = np.random.default_rng(6)
+    some = share((rng.random(400) < 0.3).astype(float))
+    assert (some * -2 - some).half == pytest.approx(3 * (some - share(np.zeros(400)) * 1).half, rel=0.2)
+    assert (some * -2).without["words"][3] == pytest.approx(-2 * some.without["words"][3])
+    assert best([some, some * 2]) == forgetful(some * 2)
+    assert not best([some, some * 2]).without
+    rows = [
+        {
+            "layer": 0,
+            "value": 0.3,
+            "published": 0.4,
+            "low": 0.2,
+            "high": 0.4,
+            "n": 9,
+            "sample": "s",
+            "without": "0.3 0.2",
+        }
+    ]
+    exact, theirs = (curve(pd.DataFrame(rows), published=each)[0] for each in (False, True))
+    assert (exact.without, theirs.without) == ({"s": (0.3, 0.2)}, {})
+
+
+def test_a_correlation_of_two_samples_covers_the_truth():
+    """Nine layers: one curve rises and falls over 1,000 sentences, the other falls over blocks of 2,000 others."""
+    up, down = 0.3 + 0.25 * np.sin(np.linspace(0.4, 2.6, 9)), np.linspace(0.9, 0.4, 9)
+    truth = float(np.corrcoef(up, down)[0, 1])
+    inside, widths = 0, []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        hard = rng.normal(size=1000)
+        bars = [NormalDist().inv_cdf(p) for p in up]
+        hits = [share((0.8 * hard + 0.6 * rng.normal(size=1000) < bar).astype(float), "sentences") for bar in bars]
+        blocks = down[:, None] + 0.03 * rng.normal(size=(1, 20)) + 0.01 * rng.normal(size=(9, 20))
+        cka = [Estimate(each.mean(), 0, 0, 2000, {"rows": tuple((each.sum() - each) / 19)}) for each in blocks]
+        found = together(cka, hits)
+        inside += found.low <= truth <= found.high
+        widths.append(found.high - found.low)
+        assert -1 <= found.low <= found.high <= 1
+    assert inside / 200 >= 0.9
+    # not that of nine layers that were drawn
+    assert np.median(widths) < 0.5 * (fisher(truth, 9).high - fisher(truth, 9).low)
+    flat = [Estimate(0.5, 0.4, 0.6, 9)] * 9
+    with pytest.raises(MissingRowsError):
+        together(flat, flat)
 
 
 def test_two_curves_of_unequal_length_have_no_correlation():
     some = [Estimate(float(i), i - 1.0, i + 1.0, 7) for i in range(9)]
     with pytest.raises(MissingRowsError):
-        pearson(some, some[:-1])
+        together(some, some[:-1])
 
 
 class Told:
@@ -125,7 +192,7 @@ def test_blocks_are_kept_and_read_again_and_earlier_results_have_none(tmp_path):
     hits = np.random.default_rng(2).random((2, 90)) < 0.3
     rows = [
         {"layer": layer, "measure": "word p1", "value": float(each.mean()), "low": 0.1, "high": 0.5, "n": 90,
-         "sample": "muse 90 0badcafe", "left_out": without_blocks(each)}
+         "sample": "muse 90 0badcafe", "without": without_blocks(each)}
         for layer, each in enumerate(hits)
     ]  # fmt: skip
     keep(tmp_path, Told, Cell("c", {}), Told(), 1.0, [*rows, {"measure": "bits", "value": 1.0}])
@@ -134,8 +201,8 @@ def test_blocks_are_kept_and_read_again_and_earlier_results_have_none(tmp_path):
     asked = share(hits[1].astype(float)) - share(hits[0].astype(float))
     assert (found[1] - found[0]).half == pytest.approx(asked.half, rel=1e-3)
     # a table of before: no such columns
-    old = pd.read_csv(tmp_path / "cells" / "c.csv").drop(columns=["sample", "left_out"])
-    assert set(COLUMNS) - set(old.columns) == {"sample", "left_out"}
+    old = pd.read_csv(tmp_path / "cells" / "c.csv").drop(columns=["sample", "without"])
+    assert set(COLUMNS) - set(old.columns) == {"sample", "without"}
     (tmp_path / "cells" / "c.csv").write_bytes(old.to_csv(index=False).encode())
     facts = (tmp_path / "cells" / "c.json").read_text()
     told = json.loads(facts)

@@ -56,7 +56,7 @@ def test_words():
     right = [score.found[word][0] in score.gold[word] for word in score.found]
     assert list(score.hits) == right
     # without each twentieth of the queries
-    assert score.row()["left_out"][3] == pytest.approx(np.mean(right[:30] + right[40:]))
+    assert score.row()["without"][3] == pytest.approx(np.mean(right[:30] + right[40:]))
     with pytest.raises(InterlinguaError, match="in both dictionaries"):
         list(word_scores(english, french, dictionary(range(300)), dictionary(range(299, 400)), layer=0))
 

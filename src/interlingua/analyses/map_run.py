@@ -16,7 +16,7 @@ from interlingua.languages import Language
 from interlingua.mapping.alignment import Alignment, save_alignment
 from interlingua.mapping.levels import Score
 from interlingua.models.load import Model, PerLanguage, load_model
-from interlingua.report.map_tables import MapTables, write_map
+from interlingua.report.map_tables import WITHOUT, MapTables, write_map
 from interlingua.report.tables import ALIGNMENTS, CACHE, REPRESENTATIONS, keep_found, kept_found
 from interlingua.types import ParallelCorpus, Representations, WordRepresentations
 
@@ -129,6 +129,8 @@ class MapRun:
         found: dict[str, Any] | None = kept_found(place)
         if found is None:
             return None
+        if any(WITHOUT not in row for row in found["rows"]):
+            return None  # of an earlier version
         aligned = space == "model" and any(row["way"] == KEPT for row in found["rows"])
         return None if aligned and not self.alignment(layer).exists() else found
 

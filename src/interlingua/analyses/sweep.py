@@ -23,7 +23,7 @@ from interlingua.measures.papers import Paper
 from interlingua.measures.prepare import Preparation
 from interlingua.measures.results import Retrieval, Similarity
 from interlingua.report.tables import keep_found, kept_found
-from interlingua.stats import Interval, jackknife, p_value, share_interval
+from interlingua.stats import Interval, jackknife, p_value, share_interval, without_blocks
 from interlingua.types import Representations
 
 # Measures that have an interval by the jackknife over blocks; retrieval has one from its hits.
@@ -166,12 +166,9 @@ def uncertainties(joined: Joined, names: Sequence[str], *, cca: bool = False) ->
             found[name] = Uncertainty(jackknife(result.value, left_out), blocks, left_out)
         elif isinstance(result, Retrieval):
             hits = np.asarray(result.hits, np.float64).mean(0)
-            sums, sizes = zip(*((hits[cut].sum(), cut.stop - cut.start) for cut in joined.x.cuts), strict=True)
-            found[name] = Uncertainty(
-                share_interval(hits),
-                tuple(float(s / size) for s, size in zip(sums, sizes, strict=True)),
-                tuple(float((hits.sum() - s) / (len(hits) - size)) for s, size in zip(sums, sizes, strict=True)),
-            )
+            cuts = joined.x.cuts
+            blocks = tuple(float(hits[rows].mean()) for rows in cuts)
+            found[name] = Uncertainty(share_interval(hits), blocks, without_blocks(hits, len(cuts)))
         else:
             found[name] = Uncertainty()
     return found

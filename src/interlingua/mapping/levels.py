@@ -66,13 +66,13 @@ class Score:
     same_type: float = float("nan")
 
     def row(self) -> dict[str, Any]:
-        """As a row of a table; `left_out` is precision at 1 without each twentieth of the queries, for differences."""
+        """As a row of a table; `without` is precision at 1 without each twentieth of the queries, for differences."""
         facts = {k: getattr(self, k) for k in ("level", "space", "layer", "way", "by", "direction", "pairs")}
         ranks: dict[str, Any] = {f"p{rank}": self.precision[rank] for rank in RANKS}
         found = share_interval(self.hits)
         ranks |= {"low": found.low, "high": found.high}
         more = {k: getattr(self, k) for k in ("same_type", "n", "candidates", "chance", "coverage")}
-        return {**facts, **ranks, **more, "left_out": without_blocks(self.hits)}
+        return {**facts, **ranks, **more, "without": without_blocks(self.hits)}
 
 
 def folded(dictionary: Dictionary) -> Dictionary:

@@ -5,6 +5,7 @@ Arrays of NumPy and PyTorch, on any device, go in; everything is computed where 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import array_api_compat as compat
@@ -96,3 +97,9 @@ def paired(
 def as_numpy(x: Array) -> np.ndarray[Any, Any]:
     """On the CPU, whatever library and device it came from."""
     return np.asarray(x.cpu() if hasattr(x, "cpu") else x)
+
+
+def cut(n: int, blocks: int) -> list[slice]:
+    """Rows in so many blocks, one after the other, of sizes as equal as they can be."""
+    edges = [round(i * n / blocks) for i in range(blocks + 1)]
+    return [slice(a, b) for a, b in pairwise(edges)]

@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from itertools import pairwise
 from typing import Any
 
 from interlingua.errors import UndefinedError
 from interlingua.measures.anc import anc_from
-from interlingua.measures.arrays import Array, matrix, namespace
+from interlingua.measures.arrays import Array, cut, matrix, namespace
 from interlingua.measures.catalog import find
 from interlingua.measures.cca import (
     Canonical,
@@ -72,9 +71,7 @@ class View:
     @cached_property
     def cuts(self) -> list[slice]:
         """The rows of every block."""
-        n, blocks = int(self.vectors.shape[0]), self.blocks
-        edges = [round(i * n / blocks) for i in range(blocks + 1)]
-        return [slice(a, b) for a, b in pairwise(edges)]
+        return cut(int(self.vectors.shape[0]), self.blocks)
 
     @cached_property
     def centred(self) -> list[Centred]:

@@ -23,8 +23,9 @@ COLUMNS = (
     "level", "space", "layer", "way", "by", "direction", "pairs", "p1", "low", "high", "p5", "p10", "same_type",
     "n", "candidates", "chance", "coverage",
 )  # fmt: skip
-# Precision at 1 without each twentieth of the queries: differences of layers and ways on the same queries take it.
-WITHOUT = "left_out"
+# Precision at 1 without each twentieth of the queries (without each one of fewer than 20): for differences of layers
+# and ways on the same queries.
+WITHOUT = "without"
 FOUND = ("space", "layer", "way", "by", "query", "nearest", "gold")
 
 
@@ -48,7 +49,7 @@ class MapTables:
 def write_map(tables: MapTables, folder: Path) -> None:
     """Into a folder, each file whole or not at all."""
     whole(folder / f"{SCORES}.parquet", tables.scores.to_parquet(index=False))
-    whole(folder / f"{SCORES}.csv", harmless(tables.scores).to_csv(index=False).encode())
+    whole(folder / f"{SCORES}.csv", harmless(tables.scores[list(COLUMNS)]).to_csv(index=False).encode())
     if len(tables.neighbours):
         whole(folder / NEIGHBOURS, tables.neighbours.to_parquet(index=False))
     whole(folder / LEFT_OUT, json.dumps(tables.config.get("left_out", {}), ensure_ascii=False).encode())
@@ -78,7 +79,7 @@ def full(tables: MapTables) -> pd.DataFrame:
     most = scores.groupby(["space", "layer", "way"])["pairs"].transform("max")
     grouped = scores[scores["pairs"] == most].groupby(["space", "layer", "way"], sort=False)
     means = grouped.mean(numeric_only=True).reset_index()
-    if WITHOUT not in scores:  # of an earlier version
+    if WITHOUT not in scores or scores[WITHOUT].isna().any():  # of an earlier version
         return means
     return means.assign(**{WITHOUT: [np.mean(list(each[WITHOUT]), axis=0).tolist() for _, each in grouped]})
 

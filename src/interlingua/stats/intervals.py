@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from interlingua.errors import InputError, MissingExtraError
+from interlingua.measures.arrays import cut
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
@@ -59,8 +60,8 @@ def without_blocks(values: Sequence[float] | Array, blocks: int = 20) -> tuple[f
     sample = np.asarray(values, np.float64)
     if len(sample) < 2 or blocks < 2:
         raise InputError(f"{len(sample)} values in {blocks} blocks: it takes at least two of each")
-    cuts = np.array_split(sample, min(blocks, len(sample)))
-    return tuple(float((sample.sum() - cut.sum()) / (len(sample) - len(cut))) for cut in cuts)
+    whole, parts = sample.sum(), [sample[rows] for rows in cut(len(sample), min(blocks, len(sample)))]
+    return tuple(float((whole - part.sum()) / (len(sample) - len(part))) for part in parts)
 
 
 def share_interval(hits: Sequence[float] | Array, *, confidence: float = 0.95) -> Interval:

@@ -9,15 +9,16 @@ cancels in differences and adds up in means, and samples are independent of each
 Where a value does not, intervals are approximate. That of a mean over layers or languages is the mean of theirs, which
 is right where they err together and too wide where they do not. Those of differences, ratios and slopes add half-widths
 by their squares, as if both sides were apart: too wide for two models on the same sentences, and too narrow for a slope
-over layers that err together. The highest of several is a maximum, and leans upwards. A value without an interval has
-none here either, and no rule is met by it.
+over layers that err together. A value without an interval has none here either, and no rule is met by it.
+
+The highest of several is a maximum: it leans upwards, and the jackknife is not right for it, so `best` forgets blocks.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,10 @@ from interlingua.studies.results import SAMPLE, WITHOUT
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# A difference smaller than this share of what it is of is rounding.
+EXACT = 1e-9
 
 
 class MissingRowsError(Exception):
@@ -78,13 +83,14 @@ class Estimate:
 def combined(made: Callable[[Sequence[float]], float], some: Sequence[Estimate]) -> Estimate | None:
     """A smooth function of several values, by the jackknife over the blocks of all samples that they are of.
 
-    None where one of them does not know its blocks, where two cut one sample otherwise, or where nothing varies.
+    None where one of them does not know its blocks, where two cut one sample otherwise, or where one does not vary:
+    that tells nothing of how sure it is.
     """
     blocks: dict[str, set[int]] = {}
     for one in some:
         for sample, values in one.without.items():
             blocks.setdefault(sample, set()).add(len(values))
-    if not all(one.without for one in some) or any(len(sizes) > 1 for sizes in blocks.values()):
+    if any(len(sizes) > 1 for sizes in blocks.values()) or not all(map(_varies, some)):
         return None
 
     def left_out(sample: str, block: int) -> float:
@@ -99,11 +105,15 @@ def combined(made: Callable[[Sequence[float]], float], some: Sequence[Estimate])
     if not all(map(math.isfinite, (value, *(v for each in without.values() for v in each)))):
         return None
     error = math.hypot(*(jackknife(value, each).error for each in without.values()))
-    if not error:
+    if error <= EXACT * max(abs(one.value) for one in some):  # they cancel, but for rounding
         return None
     half = student_quantile(0.975, min(sizes.values()) - 1) * error
     n = min((one.n for one in some if one.n), default=0)
     return Estimate(value, value - half, value + half, n, without)
+
+
+def _varies(one: Estimate) -> bool:
+    return bool(one.without) and all(max(some) > min(some) for some in one.without.values())
 
 
 def chosen(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
@@ -128,8 +138,8 @@ def curve(rows: pd.DataFrame, *, published: bool = False) -> list[Estimate]:
     ]
 
 
-def _without(sample: str, left_out: str) -> dict[str, tuple[float, ...]]:
-    return {sample: tuple(map(float, left_out.split()))} if left_out else {}
+def _without(sample: str, told: str) -> dict[str, tuple[float, ...]]:
+    return {sample: tuple(map(float, told.split()))} if told else {}
 
 
 def deeper(curve_: list[Estimate]) -> list[Estimate]:
@@ -150,8 +160,8 @@ def mean(some: list[Estimate]) -> Estimate:
 
 
 def best(some: list[Estimate]) -> Estimate:
-    """The highest."""
-    return max(some, key=lambda each: each.value)
+    """The highest, with its own interval."""
+    return replace(max(some, key=lambda each: each.value), without={})
 
 
 def slope(some: list[Estimate]) -> Estimate:
@@ -164,16 +174,28 @@ def slope(some: list[Estimate]) -> Estimate:
     return combined(lambda values: float(weights @ values), some) or apart
 
 
-def pearson(some: list[Estimate], others: list[Estimate]) -> Estimate:
-    """Of two curves over layers. Without blocks of what they are of, with Fisher's interval over the layers."""
+def together(some: list[Estimate], others: list[Estimate]) -> Estimate:
+    """Pearson's correlation of two curves over layers, by Fisher's z.
+
+    Leans to 0 where curves move little more than they err. Without blocks of what they are of its interval is over
+    layers, as if these were drawn.
+    """
     if len(some) != len(others) or len(some) < 3:
         raise MissingRowsError
 
-    def made(values: Sequence[float]) -> float:
-        return float(np.corrcoef(values[: len(some)], values[len(some) :])[0, 1])
+    def z(values: Sequence[float]) -> float:
+        x, y = (np.asarray(part) - np.mean(part) for part in (values[: len(some)], values[len(some) :]))
+        size = math.sqrt(float(x @ x) * float(y @ y))
+        return math.atanh(max(-0.999999, min(0.999999, float(x @ y) / size))) if size else math.nan
 
-    value = made([one.value for one in (*some, *others)])
-    return combined(made, [*some, *others]) or fisher(value, len(some))
+    both = [*some, *others]
+    value = z([one.value for one in both])
+    if not math.isfinite(value):
+        raise MissingRowsError
+    found = combined(z, both)
+    if found is None:
+        return fisher(math.tanh(value), len(some))
+    return Estimate(math.tanh(found.value), math.tanh(found.low), math.tanh(found.high), found.n)
 
 
 def fisher(r: float, n: int, variance: float = 1.0) -> Estimate:

@@ -21,16 +21,14 @@ from interlingua.pretrain.log import Line
 from interlingua.pretrain.prepare import prepared_key, source_lines
 from interlingua.pretrain.train import pretrain
 from interlingua.report.transfer_tables import WHOLE, TransferTables
+from interlingua.studies.results import SAMPLE, WITHOUT
 from interlingua.studies.study import Row, Say
 from interlingua.types import LabelledCorpus, ParallelCorpus, Representations
 from interlingua.types.corpus import digest
 
 BEFORE, AFTER, RANDOM = "before", "after", "random"
 # What is kept of a comparison.
-FOUND = (
-    "layer", "source", "target", "measure", "value", "low", "high", "null", "published", "n", "notes", "signature",
-    "left_out",
-)  # fmt: skip
+FOUND = ("layer", "source", "target", "measure", "value", "low", "high", "null", "published", "n", "notes", "signature")
 # The loss has left the plateau where words are guessed by how common they are.
 LEFT = 5.5
 
@@ -103,7 +101,11 @@ def trained(config: Config, place: Path, shared: Path, say: Say) -> tuple[str, l
 
 
 def sample_of(name: str, n: int, known_by: str) -> str:
-    """What values are of: those with the same blocks of the same rows err together."""
+    """What values are of: those with the same blocks of the same rows err together.
+
+    `known_by` is a hash of what is asked about. Samples of other names are taken to be independent, which two languages
+    asked about some of the same English words are not: a mean over them is taken for surer than it is.
+    """
     return f"{name} {n} {known_by[:8]}"
 
 
@@ -133,9 +135,9 @@ def looked_into(
         blocks=blocks, nulls=1, cca_intervals=cca_intervals,
     )  # fmt: skip
     common = {"state": state, "corpus": corpus.name, "pooling": pooling}
-    sample = sample_of(corpus.name, len(corpus), digest(corpus.ids))
+    sample = sample_of(corpus.name, len(corpus), digest([*corpus.ids, *corpus["en"]]))
     for row in found.rows:
-        yield {**common, **{key: row.get(key) for key in FOUND}, "sample": sample}
+        yield {**common, **{key: row.get(key) for key in FOUND}, SAMPLE: sample, WITHOUT: row.get("left_out")}
     for measure in measures:
         pairs: list[tuple[str, str] | None] = [None, *((str(a), str(b)) for a, b in found.plan.pairs)]
         for pair in pairs:

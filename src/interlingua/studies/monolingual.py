@@ -70,6 +70,7 @@ from interlingua.studies.monolingual_claims import (
     figures,
 )
 from interlingua.studies.records import Records, entities, shortened, trees
+from interlingua.studies.results import SAMPLE, WITHOUT
 from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
 from interlingua.types import Dictionary, ParallelCorpus, TextCorpus
@@ -326,10 +327,9 @@ def _mapped(tables: MapTables, lang: str) -> Iterator[Row]:
 
 def _precision(row: Mapping[str, Any], level: str, asked: str, known_by: str, lang: str) -> Row:
     n = round(row["n"])
-    return {"state": row["space"], "corpus": asked, "pooling": row["way"], "layer": row["layer"], "source": "en",
-            "target": lang, "measure": f"{level} p1", "value": row["p1"], "low": row["low"], "high": row["high"],
-            "null": row["chance"], "n": n, "sample": sample_of(asked, n, known_by),
-            "left_out": row["left_out"]}  # fmt: skip
+    return {"state": row["space"], "pooling": row["way"], "layer": row["layer"], "source": "en", "target": lang,
+            "measure": f"{level} p1", "value": row["p1"], "low": row["low"], "high": row["high"],
+            "null": row["chance"], "n": n, SAMPLE: sample_of(asked, n, known_by), WITHOUT: row[WITHOUT]}  # fmt: skip
 
 
 def _ceiling(cell: Cell, how: Monolingual, shared: Path) -> Iterator[Row]:

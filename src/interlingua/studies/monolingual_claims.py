@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from interlingua.report.graft_tables import MAPPED, SHARED
 from interlingua.report.tables import pandas
 from interlingua.studies.claims import Part
-from interlingua.studies.estimates import Estimate, chosen, curve, each, mean, pearson
+from interlingua.studies.estimates import Estimate, chosen, curve, each, mean, together
 from interlingua.studies.study import Cell
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _low_layers(table: pd.DataFrame) -> Iterator[Part]:
 
 def _together(rows: pd.DataFrame, lang: str) -> Estimate:
     """Pearson over layers of CKA and the accuracy of sentences."""
-    return pearson(_values(rows, lang, MONOLINGUAL, CKA), _words(rows, lang, level="sentence"))
+    return together(_values(rows, lang, MONOLINGUAL, CKA), _words(rows, lang, level="sentence"))
 
 
 def _shrinks(table: pd.DataFrame) -> Iterator[Part]:

@@ -32,10 +32,10 @@ BEGUN, DONE, FAILED = "begun", "done", "failed"
 # The columns of a study's table; the settings of cells stand before them.
 COLUMNS = (
     "state", "corpus", "pooling", "layer", "source", "target", "measure", "value", "low", "high", "null", "published",
-    "n", "notes", "signature", "sample", "left_out",
+    "n", "notes", "signature", "sample", "without",
 )  # fmt: skip
 # Values without each block of a sample, with spaces between them: `estimates` take intervals of differences from them.
-SAMPLE, WITHOUT = "sample", "left_out"
+SAMPLE, WITHOUT = "sample", "without"
 TEXT = ("state", "corpus", "pooling", "source", "target", "measure", "notes", SAMPLE, WITHOUT)
 # What a signature says once for many rows: the row says it too.
 _VARIES = re.compile(r"\b(layer|pair):[^|]*")
