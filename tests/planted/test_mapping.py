@@ -85,6 +85,27 @@ def test_a_planted_rotation_is_recovered():
     assert np.mean(errors) == pytest.approx(expected, rel=0.15)
 
 
+def test_directions_that_no_row_tells_of_stay_as_near_as_they_can():
+    few, turned = X[:5], X[:5] @ ROTATION
+    found = fit_procrustes(few, turned).weight
+    np.testing.assert_allclose(few @ found, turned, atol=1e-9)
+    np.testing.assert_allclose(found @ found.T, np.eye(12), atol=1e-12)
+    # rounding, which is another on every processor, changes nothing
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        again = procrustes_of(few.T @ turned + 1e-14 * rng.normal(size=(12, 12)), 5).weight
+        np.testing.assert_allclose(again, found, atol=1e-8)
+    # no other map that fits the rows as well is nearer to leaving all as it is
+    u, _, vt = np.linalg.svd(few.T @ turned)
+    for _ in range(50):
+        inner = np.linalg.qr(rng.normal(size=(7, 7)))[0]
+        other = u[:, :5] @ vt[:5] + u[:, 5:] @ inner @ vt[5:]
+        np.testing.assert_allclose(few @ other, turned, atol=1e-9)
+        assert np.trace(other) < np.trace(found)
+    np.testing.assert_allclose(fit_procrustes(few, few).weight, np.eye(12), atol=1e-12)
+    np.testing.assert_allclose(procrustes_of(np.zeros((12, 12)), 5).weight, np.eye(12), atol=1e-12)
+
+
 def test_blocks_give_the_same_rotation():
     y = X @ ROTATION
     cross, n = cross_product((X[i : i + 90], y[i : i + 90]) for i in range(0, 400, 90))

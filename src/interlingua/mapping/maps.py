@@ -37,8 +37,12 @@ def fit_procrustes(x: Array, y: Array, *, dtype: str = "float64") -> LinearMap:
 
         UΣVᵀ = SVD(XᵀY),  W = UVᵀ minimises ‖XW − Y‖_F over WWᵀ = I
 
-    Nothing is centred: normalise both sides first. Schönemann 1966. Where XᵀY has a rank below the width, directions
-    outside it are rotated arbitrarily.
+    Nothing is centred: normalise both sides first. Schönemann 1966. Where XᵀY has a rank r below the width (fewer rows,
+    say) the rows leave open what becomes of the other directions, and they stay as near to where they are as they can:
+
+        W = U₁V₁ᵀ + U₂RV₂ᵀ,  R = QPᵀ of SVD(U₂ᵀV₂) = QSPᵀ  maximises tr W among all that fit the rows best
+
+    where a plain SVD turns them by its rounding errors, and otherwise on every processor.
     """
     _, a, b = paired(x, y, equal_width=True, dtype=dtype)
     return procrustes_of(a.T @ b, int(a.shape[0]))
@@ -49,7 +53,12 @@ def procrustes_of(cross: Array, n: int) -> LinearMap:
     xp = namespace(cross)
     if int(cross.shape[0]) != int(cross.shape[1]):
         raise InputError(f"a rotation needs equal widths, and these are {cross.shape[0]} and {cross.shape[1]}")
-    u, _, vt = xp.linalg.svd(cross, full_matrices=False)
+    u, sizes, vt = xp.linalg.svd(cross, full_matrices=False)
+    width = int(cross.shape[0])
+    rank = int(xp.sum(xp.astype(sizes > width * float(xp.finfo(cross.dtype).eps) * sizes[0], xp.int64)))
+    if rank < width:
+        p, _, q = xp.linalg.svd(u[:, rank:].T @ vt[rank:, :].T, full_matrices=False)
+        u = xp.concat([u[:, :rank], u[:, rank:] @ (p @ q)], axis=1)
     return LinearMap(u @ vt, "rotation", n)
 
 

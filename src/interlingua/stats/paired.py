@@ -28,6 +28,7 @@ def difference(
     Both must have left out the same blocks: what makes one block easy for both cancels, which is why the interval is
     narrower than those of the two values suggest.
     """
+    first, second = float(first), float(second)
     a, b = np.asarray(first_left_out, np.float64), np.asarray(second_left_out, np.float64)
     if a.shape != b.shape:
         raise InputError(f"{len(a)} blocks and {len(b)}: both values must leave out the same blocks")
