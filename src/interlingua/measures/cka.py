@@ -103,9 +103,12 @@ def _gaussian(x: Array, bandwidth: float) -> Array:
     distances = xp.clip(squares[:, None] + squares[None, :] - 2 * (x @ x.T), 0.0, None)
     n = int(x.shape[0])
     distances = xp.where(xp.eye(n, dtype=xp.bool, device=x.device), xp.zeros_like(distances), distances)
-    apart = xp.sort(xp.reshape(distances, (-1,)))[n:]  # every pair twice, without the zeros of the diagonal
-    middle = int(apart.shape[0]) // 2
-    sigma = bandwidth * (math.sqrt(float(apart[middle - 1])) + math.sqrt(float(apart[middle]))) / 2
+    # every pair is there twice, and before them the zeros of the diagonal
+    middle = n + n * (n - 1) // 2
+    flat = xp.reshape(distances, (-1,))
+    # a full sort takes ten times as long, where there is another way
+    ordered = xp.partition(flat, (middle - 1, middle)) if hasattr(xp, "partition") else xp.sort(flat)
+    sigma = bandwidth * (math.sqrt(float(ordered[middle - 1])) + math.sqrt(float(ordered[middle]))) / 2
     if sigma == 0:
         raise UndefinedError("more than half of the pairs of rows are alike: their median distance is no bandwidth")
     shape = -0.5 / sigma / sigma if sigma * sigma > 0 else -math.inf

@@ -101,25 +101,33 @@ class Spans:
         """Ask about a batch."""
         rows, length = ids_bl.shape
         taken, spans = self.counts(length)
-        read = np.empty((rows, length - taken + spans), np.int64)
-        wrote = np.empty((rows, taken + spans + 1), np.int64)
-        for row, ids in enumerate(ids_bl):
-            inside, outside = _cut(taken, spans, rng), _cut(length - taken, spans, rng)
-            at, kept, gone = 0, [], []
-            for sentinel, left, right in zip(self.sentinels, outside, inside, strict=False):
-                kept += [ids[at : at + left], [sentinel]]
-                gone += [[sentinel], ids[at + left : at + left + right]]
-                at += left + right
-            read[row] = np.concatenate(kept)
-            wrote[row] = np.concatenate([*gone, [self.end]])
+        # how long spans are, and what stays before each of them, row by row
+        inside, outside = _cut(rows, taken, spans, rng), _cut(rows, length - taken, spans, rng)
+        runs = np.stack([outside, inside], axis=2).reshape(-1)
+        gone = np.repeat(np.tile([False, True], rows * spans), runs).reshape(rows, length)
+        words = np.tile(self.sentinels[:spans], (rows, 1))
+        number = np.arange(spans)
+        read = _with(words, outside.cumsum(1) + number, ids_bl[~gone])
+        ends = np.full((rows, 1), self.end)
+        before = inside.cumsum(1) + number + 1
+        wrote = _with(np.concatenate([words, ends], axis=1), np.concatenate([0 * ends, before], axis=1), ids_bl[gone])
         shifted = np.concatenate([np.full((rows, 1), self.start), wrote[:, :-1]], axis=1)
         return Asked(read, None, wrote.reshape(-1), wrote.size, shifted)
 
 
-def _cut(total: int, parts: int, rng: np.random.Generator) -> Array:
-    """`total` as a sum of `parts` positive numbers, every way equally likely."""
-    cuts = np.sort(rng.choice(total - 1, parts - 1, replace=False)) + 1 if parts > 1 else np.zeros(0, np.int64)
-    found: Array = np.diff(np.concatenate([[0], cuts, [total]])).astype(np.int64)
+def _with(marks: Array, places: Array, between: Array) -> Array:
+    """Rows that have their marks at some places, and between them what is given, row after row."""
+    there = np.zeros((len(marks), marks.shape[1] + len(between) // len(marks)), bool)
+    np.put_along_axis(there, places, values=True, axis=1)
+    found = np.empty(there.shape, np.int64)
+    found[there], found[~there] = marks.reshape(-1), between
+    return found
+
+
+def _cut(rows: int, total: int, parts: int, rng: np.random.Generator) -> Array:
+    """`total` as a sum of `parts` positive numbers, every way equally likely, a row each."""
+    drawn = rng.random((rows, total - 1)).argsort(1)[:, : parts - 1] + 1
+    found: Array = np.diff(np.sort(drawn, axis=1), axis=1, prepend=0, append=total)
     return found
 
 

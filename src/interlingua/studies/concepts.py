@@ -8,7 +8,7 @@ from it to translate (`translation`: from one language, or `many` ways); scores 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -45,6 +45,8 @@ from interlingua.studies.measured import (
     BEFORE,
     RANDOM,
     config_of,
+    cut,
+    leave,
     prepared,
     scored,
     trained,
@@ -64,13 +66,15 @@ ASKED, CHOOSING = 2_000, 1_000
 class ConceptStudy(Settings):
     """What is looked into, tuned and judged. `translated`: text to translate from, by language, without the judged.
 
-    `writer`: an encoder-decoder at hand; one is pretrained on `text` where none is named. `rows` and `translations`:
-    what is tuned on, of labels and of pairs of sentences; `asked` and `choosing`: sentences with labels that are asked
-    about in each language, and that choose the epoch. `looked` and `judged`: pairs of `parallel`, drawn once. `layers`
-    and `writer_layers` (the same where there are none): those of the encoder and of both stacks of the other.
+    `writer`: an encoder-decoder at hand; one is pretrained on `text` where none is named, on so many `characters` of a
+    language (0 for all). `rows` and `translations`: what is tuned on, of labels and of pairs of sentences; `asked` and
+    `choosing`: sentences with labels that are asked about in each language, and that choose the epoch. `looked` and
+    `judged`: pairs of `parallel`, drawn once. `layers` and `writer_layers` (the same where there are none): those of
+    the encoder and of both stacks of the other.
     """
 
     axes: ClassVar[tuple[str, ...]] = ("seeds",)
+    later: ClassVar[Mapping[str, Any]] = {"characters": 0}
     langs: tuple[str, ...]
     encoder: str
     writer: str = ""
@@ -78,6 +82,7 @@ class ConceptStudy(Settings):
     updates: int = Field(ge=0)
     recipe: dict[str, Any] = Field(default_factory=dict)
     text: str
+    characters: int = Field(default=0, ge=0)
     held_out: int = 400
     parallel: str
     looked: int = Field(ge=1)
@@ -159,12 +164,16 @@ def _config(cell: Cell, how: ConceptStudy, shared: Path) -> Config:
         preset="span",
         size=how.model,
         seed=cell.settings["seed"],
-        text={lang: [how.text] for lang in ("en", *how.langs)},
+        text={lang: [_text(how, lang, shared)] for lang in ("en", *how.langs)},
         held_out=how.held_out,
         without=untouched(shared, (_corpus(how, lang) for lang in how.langs)) if how.sentiment else "",
         updates=how.updates or None,
         **how.recipe,
     )
+
+
+def _text(how: ConceptStudy, lang: str, shared: Path) -> str:
+    return cut([how.text], lang, how.characters, shared / f"{lang}.txt") if how.characters else how.text
 
 
 def prepare(left: Sequence[Cell], how: ConceptStudy, shared: Path, say: Say) -> None:
@@ -212,7 +221,7 @@ def run(cell: Cell, how: ConceptStudy, place: Path, shared: Path, say: Say) -> I
         model = how.writer
     elif kind == SPAN:
         model, rows = trained(_config(cell, how, shared), place / "model", shared, say)
-        shutil.copytree(model, shared / MODELS / cell.name, dirs_exist_ok=True)
+        leave(model, cell.name, shared)
     elif kind == TRANSLATION:
         base = how.writer or str(shared / MODELS / cell.after[0])
         model, rows = _tuned(cell, how, base, _texts(how, pair), place, say)
@@ -230,11 +239,14 @@ def _texts(how: ConceptStudy, pair: str) -> Records:
     texts = {lang: _training(how, lang) for lang in dict.fromkeys(map(_other, pairs))}
     few = min(how.judged, *(len(text) // 4 for text in texts.values()))
     ends = {lang: text[-few:] for lang, text in texts.items()}
+    # as many in all as of one pair: every epoch translates all of them
+    share = -(-few // len(pairs))
     # a sentence has several translations, and they are far apart by now
     never = _never(ends.values())
     learnt = {lang: _without(text[:-few], never, "without what chooses the epoch") for lang, text in texts.items()}
+    chosen = {lang: text[:share] for lang, text in ends.items()}
     train, development = (
-        [some[_other(each)].languages(*each.split("-")) for each in pairs] for some in (learnt, ends)
+        [some[_other(each)].languages(*each.split("-")) for each in pairs] for some in (learnt, chosen)
     )  # fmt: skip
     others = [f"{lang}-en" for lang in how.langs if f"{lang}-en" not in pairs]
     return train, development, [_judged(how, each) for each in (*pairs, *others)]

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WORK, PREPARED = "work", "prepared"
+# Seconds between two looks for models that cells under way have left.
+LOOK = 2.0
 
 
 @dataclass(frozen=True)
@@ -101,12 +103,17 @@ def left_of(cells: Mapping[str, Cell], asked: Sequence[str], folder: Path) -> li
     wanted = {name for name in asked if not is_done(folder, name)}
     for cell in reversed(list(cells.values())):
         if cell.name in wanted:
-            wanted |= {name for name in cell.after if not (folder / PREPARED / MODELS / name).exists()}
+            wanted |= {name for name in cell.after if not _left(folder, name)}
     return [cell for name, cell in cells.items() if name in wanted]
 
 
+def _left(folder: Path, name: str) -> bool:
+    """Whether the model of a cell is there for others; it may still be looked into by the cell itself."""
+    return (folder / PREPARED / MODELS / name).exists()
+
+
 class _Frame:
-    """Cells under way. One begins when those that it looks at are done, and there is room."""
+    """Cells under way. One begins when what it looks at has been left by the cells before it, and there is room."""
 
     def __init__(
         self,
@@ -133,7 +140,9 @@ class _Frame:
             while self.waiting or self.under_way:
                 while cell := self._next():
                     self._begin(cell)
-                done, _ = wait(self.under_way, return_when=FIRST_COMPLETED)
+                # a model is left while its own cell goes on, and nothing tells of it
+                room = self.waiting and len(self.under_way) < self.workers
+                done, _ = wait(self.under_way, LOOK if room else None, return_when=FIRST_COMPLETED)
                 for each in done:
                     cell, pool = self.under_way.pop(each)
                     died = each.exception() is not None  # what goes wrong in a cell is an outcome
@@ -149,12 +158,13 @@ class _Frame:
 
     def _next(self) -> Cell | None:
         before = {cell.name for cell in (*self.waiting, *(cell for cell, _ in self.under_way.values()))}
-        free = (cell for cell in self.waiting if not before & set(cell.after))
+        missing = {name for name in before if not _left(self.folder, name)}
+        free = (cell for cell in self.waiting if not missing & set(cell.after))
         return next(free, None) if len(self.under_way) < self.workers else None
 
     def _begin(self, cell: Cell) -> None:
         self.waiting.remove(cell)
-        if lost := [name for name in cell.after if name in self.wrong]:
+        if lost := [name for name in cell.after if name in self.wrong and not _left(self.folder, name)]:
             self._end(cell, Outcome((), 0, f"it looks at {lost[0]}, which failed"))
             return
         self.say(f"{cell.name}: begun")

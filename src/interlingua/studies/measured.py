@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from interlingua.pretrain.prepare import prepared_key, source_lines
 from interlingua.pretrain.train import pretrain
 from interlingua.report.transfer_tables import WHOLE, TransferTables
 from interlingua.studies.results import SAMPLE, WITHOUT
-from interlingua.studies.study import Row, Say
+from interlingua.studies.study import MODELS, Row, Say
 from interlingua.types import LabelledCorpus, ParallelCorpus, Representations
 from interlingua.types.corpus import digest
 
@@ -98,6 +99,17 @@ def trained(config: Config, place: Path, shared: Path, say: Say) -> tuple[str, l
     rows.append({"state": BEFORE, "measure": "left the plateau at", "value": left})
     rows.append({"state": BEFORE, "measure": "updates", "value": run.updates})
     return str(run.model), rows
+
+
+def leave(model: str, name: str, shared: Path) -> None:
+    """Put a cell's model where other cells look for it, whole or not at all: they begin as soon as it is there."""
+    place = shared / MODELS / name
+    if place.exists():
+        return
+    partial = place.with_name(f"{name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.copytree(model, partial)
+    partial.rename(place)
 
 
 def sample_of(name: str, n: int, known_by: str) -> str:

@@ -9,7 +9,6 @@ alike two models of English are. `static` maps words by fastText vectors of the 
 from __future__ import annotations
 
 import io
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -42,6 +41,7 @@ from interlingua.report.map_tables import MapTables, full
 from interlingua.studies.measured import (
     config_of,
     cut,
+    leave,
     looked_into,
     prepared,
     sample_of,
@@ -207,7 +207,7 @@ def run(cell: Cell, how: Monolingual, place: Path, shared: Path, say: Say) -> It
         yield from _static(cell, how, shared, say)
     else:
         model, rows = trained(_config(cell, how, shared, _without(how, shared)), place / "model", shared, say)
-        shutil.copytree(model, shared / MODELS / cell.name, dirs_exist_ok=True)
+        leave(model, cell.name, shared)
         yield from rows
 
 
