@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from interlingua.mapping.induce import Words
 from interlingua.stats import jackknife
 from interlingua.studies import concepts, frame, monolingual, normalisation, random_init, scaling
 from interlingua.studies.catalog import STUDIES, find
-from interlingua.studies.measured import cut, untouched
+from interlingua.studies.measured import cut, leave, untouched
 from interlingua.studies.results import attempts, folder_of, held_in, joined, read, signature
 from interlingua.studies.study import MODELS, SMOKE, USUAL, Cell, settings_of, sizes
 from interlingua.types import ParallelCorpus
@@ -427,6 +428,47 @@ def test_a_cell_does_not_begin_where_what_it_looks_at_failed(failing, tmp_path, 
     found, _ = frame.run(made, settings_of(made, SMOKE), tmp_path, say=told.append)
     assert found.cells == ("normformer.0",)
     assert "pre.0 failed: it looks at post.0, which failed" in told
+
+
+def test_a_cell_begins_when_the_model_that_it_looks_at_has_been_left(tmp_path):
+    study = find("concepts")
+    settings = settings_of(study, SMOKE)
+    span, translation = (cell for cell in study.cells(settings) if cell.name in ("span.0", "translation.de-en.0"))
+    under_way = frame._Frame(study, settings, tmp_path, 2, False, lambda words: None)
+    under_way.waiting = [translation]
+    under_way.under_way = {Future(): (span, None)}
+    assert under_way._next() is None
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "weights").write_bytes(b"1")
+    leave(str(model), span.name, tmp_path / frame.PREPARED)
+    assert under_way._next() is translation  # the cell that left it is still looking into it
+    place = tmp_path / frame.PREPARED / MODELS / span.name
+    assert [path.name for path in place.parent.iterdir()] == [span.name]
+    # what others look at by now is left alone
+    (model / "weights").write_bytes(b"2")
+    leave(str(model), span.name, tmp_path / frame.PREPARED)
+    assert (place / "weights").read_bytes() == b"1"
+
+
+def test_a_model_that_was_left_is_looked_at_though_its_own_cell_failed(failing, tmp_path, monkeypatch):
+    study, _ = failing
+    cells = [
+        Cell("post.0", {"norm": "post", "seed": 0}),
+        Cell("pre.0", {"norm": "pre", "seed": 0}, after=("post.0",)),
+    ]
+
+    def run(cell, how, place, shared, say):
+        if cell.name == "post.0":
+            (shared / MODELS / cell.name).mkdir(parents=True)
+            raise InputError("out of luck")
+        yield {"measure": "anc", "value": 1.0}
+
+    made = replace(study, cells=lambda how: cells, run=run)
+    monkeypatch.setattr(normalisation, "STUDY", made)
+    found, wrong = frame.run(made, settings_of(made, SMOKE), tmp_path)
+    assert wrong == ["post.0: out of luck"]
+    assert found.cells == ("pre.0",)
 
 
 def test_a_folder_of_something_else(tmp_path):

@@ -14,9 +14,13 @@ from interlingua.studies.study import settings_of
 READ = {"fr": "fr", "de": "de", "ru": "ru", "zh": "zh-Hans"}
 
 
-def judged(study, name, rows):
+def judgement(study, name, rows):
     found = find(study)
-    return judge(claim(name), Results(found, settings_of(found), pd.DataFrame(rows), (), ())).verdict
+    return judge(claim(name), Results(found, settings_of(found), pd.DataFrame(rows), (), ()))
+
+
+def judged(study, name, rows):
+    return judgement(study, name, rows).verdict
 
 
 def rows_of(values, *, half=0.004, layers=None, **facts):
@@ -187,3 +191,11 @@ def test_random_init_as_published(name):
 )
 def test_random_init_otherwise(name, otherwise):
     assert judged("random-init", name, random_init(**otherwise)) == FAILS
+
+
+def test_random_init_says_how_many_it_is_of():
+    found = judgement("random-init", "M1", random_init())
+    assert {part.n for parts in found.parts.values() for part in parts} == {500}
+    # similarity is over the six languages that are not tuned on
+    for name in ("M3", "M4"):
+        assert judgement("random-init", name, random_init()).n == "2 seeds, 6 examples"

@@ -4,7 +4,8 @@ import json
 
 import pandas as pd
 
-from interlingua.studies.drawn import beside_published, by_layer
+from interlingua.studies.catalog import find
+from interlingua.studies.drawn import LINE, beside_published, by_layer
 
 
 def scores(*targets, setup="tuned"):
@@ -63,5 +64,90 @@ def test_what_has_one_value_is_a_dot_and_counts_are_told_from_the_fewest_to_the_
     assert {row["encoder"]: row["alone"] for row in drawn} == {"model": False, "static": True}
     marks = [each["mark"]["type"] for each in chart["spec"]["layer"] if "datum.alone" in json.dumps(each)]
     assert marks == ["rule", "point"]
-    assert chart["title"]["subtitle"][1].startswith("Mean over 1 to 2 seeds. ")
-    assert chart["title"]["subtitle"][1].endswith("Examples: fr: 405 to 473.")
+    assert chart["title"]["subtitle"][0].startswith("Mean over 1 to 2 seeds. ")
+    assert chart["title"]["subtitle"][0].endswith("Examples: fr: 405 to 473.")
+
+
+def drawn(chart):
+    return next(iter(chart.to_dict()["datasets"].values()))
+
+
+def test_seeds_that_disagree_are_seen():
+    table = pd.concat([scores("de-en"), scores("de-en").assign(seed=1, value=0.8, low=0.7, high=0.9)])
+    (row,) = (row for row in drawn(beside_published(table, "setup", "", "BLEU")))
+    assert (row["value"], row["low"], row["high"]) == (0.5, 0.1, 0.9)
+    # of several languages in a panel the mean of a seed, and then what seeds span
+    both = pd.concat([table, table.assign(value=0.0, low=-0.2, high=0.2)])
+    (row,) = drawn(beside_published(both, "setup", "", "BLEU"))
+    assert [round(row[key], 3) for key in ("value", "low", "high")] == [0.25, -0.05, 0.55]
+
+
+def test_what_stands_below_a_title_is_no_wider_than_panels():
+    langs = ("de", "fr", "es", "ar", "ru", "zh", "et", "bg")
+    table = pd.concat(
+        [scores(lang).assign(layer=0, n=100 + place, corpus="a long name of a corpus", source="en", measure="calign")
+         for place, lang in enumerate(langs)]
+    )  # fmt: skip
+    told = by_layer(table, "setup", "CALIGN", "A note.").to_dict()["title"]["subtitle"]
+    assert len(told) > 3
+    assert max(map(len, told)) <= LINE
+    assert all(f"{lang}: {100 + place}" in " ".join(told) for place, lang in enumerate(langs))
+    uncounted = by_layer(table.assign(n=None), "setup", "CALIGN", "A note.").to_dict()["title"]["subtitle"]
+    assert not any("Examples" in each for each in uncounted)
+
+
+def without_blocks():
+    """A task tuned on in two languages: what is lost without two pairs of blocks, similarities and scores."""
+    rows = []
+    for origin in ("en", "fr"):
+        about = {"cell": f"parsing.{origin}.0", "task": "parsing", "language": origin, "source": origin, "seed": 0,
+                 "corpus": "", "pooling": "", "n": 10, "layer": None, "low": None, "high": None}  # fmt: skip
+        for place, lang in enumerate([origin, *({"en", "fr", "de", "es", "ru", "et"} - {origin})]):
+            rows.append({**about, "target": lang, "state": "after", "measure": "parsing las", "value": 0.9 - place / 9})
+            rows += [{**about, "target": lang, "state": f"without {blocks}", "measure": "drop", "value": drop,
+                      "low": drop - 0.01, "high": drop + 0.01}
+                     for blocks, drop in (("1-2", -0.02 if lang == origin else -0.3), ("3-4", 0.0))]  # fmt: skip
+            rows += [{**about, "target": lang, "state": state, "measure": "rbf_cka", "layer": layer,
+                      "value": 0.8 - place / 20 - layer / 50} for state in ("before", "after") for layer in range(3)
+                     if lang != origin]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_what_is_lost_in_the_source_stands_beside_what_others_lose():
+    made = find("random-init").figures(without_blocks())
+    rows = [row for row in drawn(made["drops-parsing"]) if row["series"] == "without 1-2"]
+    here = {row["language"]: round(row["value"], 3) for row in rows if row["whose"] == "here"}
+    assert here == {"from en": -0.3, "en itself": -0.02, "from fr": -0.3, "fr itself": -0.02}
+    # published of English, which was run, and not of Russian and Arabic, which were not
+    theirs = {row["language"]: row["value"] for row in rows if row["whose"] == "published"}
+    assert theirs == {"from en": -0.1577, "en itself": -0.0096}
+    related = {(row["language"], row["series"]): row["value"] for row in drawn(made["related"])}
+    assert related["parsing", "published"] == 0.76
+    assert [round(related["parsing", source], 3) for source in ("en", "fr")] == [1, 1]
+    assert "CKA (Gaussian kernel)" in made["similarity-parsing"].to_dict()["title"]["text"]
+
+
+def concepts_rows(kind, measure, value, *, pooling="", state="after"):
+    return [
+        {"cell": f"{kind}.0", "kind": kind, "pair": "", "seed": 0, "state": state, "corpus": "x", "pooling": pooling,
+         "layer": layer, "source": "en", "target": "de", "measure": measure, "value": value, "low": value, "high": value,
+         "n": 30} for layer in range(2)
+    ]  # fmt: skip
+
+
+def test_concepts_between_stacks_and_thresholds_are_drawn():
+    table = [
+        *concepts_rows("span", "calign", 0.1, pooling="encoder-decoder", state="before"),
+        *concepts_rows("span", "calign", 0.2, pooling="encoder", state="before"),
+        *(row for at, value in ((3, 0.4), (5, 0.3), (8, 0.2))
+          for row in concepts_rows("ner", f"calign, types {at}", value)),
+        *(row for at, value in ((5, 0.1), (10, 0.2), (15, 0.3), (20, 0.4))
+          for row in concepts_rows("ner", f"calign, best {at}", value)),
+    ]  # fmt: skip
+    made = find("concepts").figures(pd.DataFrame(table))
+    assert {row["value"] for row in drawn(made["calign-between"])} == {0.1}
+    swept = {(row["target"], row["threshold"]): row["value"] for row in drawn(made["thresholds-calign"])}
+    assert swept["types: 3, 5, 8", "lowest"] == 0.4
+    assert swept["types: 3, 5, 8", "highest"] == 0.2
+    assert swept["best: 5, 10, 15, 20", "third"] == 0.3
+    assert list(dict.fromkeys(name for _, name in swept)) == ["lowest", "second", "third", "highest"]

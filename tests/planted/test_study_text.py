@@ -87,3 +87,28 @@ def test_no_translation_of_what_chooses_the_epoch_is_learnt(tmp_path):
     assert len(said) > 20
     assert len(learnt) > 400
     assert not said & {text.rstrip("!") for text in learnt["en"]}
+
+
+def test_many_ways_are_judged_by_as_many_sentences_as_one(tmp_path):
+    for lang in ("en", "de", "fr"):
+        (tmp_path / f"{lang}.txt").write_text("".join(f"{lang} {i:04d}\n" for i in range(1000)), encoding="utf-8")
+    changes = [f"parallel={tmp_path}", f"translated={{de: {tmp_path}, fr: {tmp_path}}}", "looked=100", "judged=50"]
+    how = settings_of(find("concepts"), "smoke", [*changes, "langs=[de, fr]"])
+    for pair, ways in (("de-en", 1), (concepts.MANY, 4)):
+        learnt, ends, _ = concepts._texts(how, pair)
+        assert len(learnt) == len(ends) == ways
+        assert {len(end) for end in ends} == {-(-50 // ways)}
+        said = {text for end in ends for column in end.columns for text in column}
+        assert not said & {text for each in learnt for column in each.columns for text in column}
+
+
+def test_the_encoder_decoder_reads_so_many_characters_of_a_language(tmp_path):
+    for lang in ("en", "de"):
+        sorted_text(tmp_path / f"{lang}.txt", 1000)
+    how = settings_of(find("concepts"), "smoke", [f"text={tmp_path / 'en.txt'}", "characters=700"])
+    cell = next(cell for cell in concepts.cells(how) if cell.name == "span.0")
+    text = concepts._config(cell, how, tmp_path / "shared").text
+    assert [Path(files[0]).name for files in text.values()] == ["en.700.txt", "de.700.txt"]
+    lines = Path(text["en"][0]).read_text(encoding="utf-8").splitlines()
+    assert 90 <= len(lines) <= 110
+    assert concepts._config(cell, how.model_copy(update={"characters": 0}), tmp_path).text["en"] == [how.text]

@@ -251,7 +251,8 @@ def written(found: Sequence[Sequence[Judgement]]) -> str:
         "How a verdict comes about is in docs/replications.md; it is about models of the size that was run. A claim "
         "with a line for each of several sizes, the largest first, is counted by the largest at which all was run that "
         "it needs. What was measured is the mean over seeds, and in brackets what the 95 % intervals of all seeds "
-        "span; examples are sentences, or concepts where these are counted.",
+        "span; examples are sentences, or what else is counted: concepts, and the layers or languages over which a "
+        "mean or a correlation is taken.",
     ]
     for paper, theirs in papers.items():
         lines += [

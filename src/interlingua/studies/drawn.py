@@ -6,6 +6,7 @@ import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from interlingua import __version__
@@ -36,7 +37,10 @@ CALLED = {
     "colap": "COLAP",
     "lexical": "share of concepts",
     "suffix": "share of concepts",
+    "drop": "change of the score",
 }
+# Letters in a line below a title.
+LINE = 110
 GREY = "#8a8a8a"
 
 
@@ -118,7 +122,7 @@ def by_layer(
         title="The language that was tuned on with" if others else head,
         sort=alt.EncodingSortField("place", op="min"),
     )
-    told = [note, *_told(table, series)]
+    told = _lines(note, *_told(table, series))
     columns = 2 if len(places) == 4 else 3
     return themed(panel.facet(facet, columns=columns).properties(title=alt.TitleParams(title, subtitle=told)))
 
@@ -139,11 +143,17 @@ def _told(table: pd.DataFrame, series: str) -> list[str]:
     examples = (
         f"{', '.join(langs)}: {n}{f' ({corpora})' if corpora else ''}" for (n, corpora), langs in many.items() if n
     )
-    sentences = "; ".join(examples) or "not counted"
+    sentences = "; ".join(examples)
     seeds = table.groupby([series, "target"])["seed"].nunique()
     band = "Band: what their 95% intervals span. " if table["low"].notna().any() else ""
     what = "seed" if seeds.max() == 1 else "seeds"
-    return [f"Mean over {_span(seeds.min(), seeds.max())} {what}. {band}Examples: {sentences}."]
+    counted = f"Examples: {sentences}." if sentences else ""
+    return [f"Mean over {_span(seeds.min(), seeds.max())} {what}. {band}{counted}".rstrip()]
+
+
+def _lines(*said: str) -> list[str]:
+    """What stands below a title, no wider than its panels."""
+    return [line for each in said for line in wrap(each, LINE)]
 
 
 def _span(low: float, high: float) -> str:
@@ -159,12 +169,25 @@ def _kinds(kinds: Sequence[str] = (TRAINED, UNTRAINED)) -> Any:
 
 
 def beside_published(
-    table: pd.DataFrame, series: str, name: str, title: str, *, chance: float | None = None, langs: Sequence[str] = ()
+    table: pd.DataFrame,
+    series: str,
+    name: str,
+    title: str,
+    *,
+    note: str = "",
+    chance: float | None = None,
+    langs: Sequence[str] = (),
+    columns: int = 0,
 ) -> Figure:
-    """Scores by series and language, ours with their intervals beside those that were published; dashed: chance."""
+    """Scores by series and language, ours with their intervals beside those that were published; dashed: chance.
+
+    `langs`: only these panels of what was published, in this order.
+    """
     if not len(table):
         return nothing(title, "Nothing of this has been run.")
-    means = table.groupby([series, "target"], sort=False)[["value", "low", "high"]].mean().reset_index()
+    by_seed = table.groupby([series, "target", "seed"], sort=False)[["value", "low", "high"]].mean()
+    grouped = by_seed.groupby([series, "target"], sort=False)
+    means = grouped.agg(value=("value", "mean"), low=("low", "min"), high=("high", "max")).reset_index()
     mine = [
         {"series": str(row[series]), "language": row["target"], "whose": OURS, "value": row["value"],
          "low": row["low"], "high": row["high"]}
@@ -191,7 +214,7 @@ def beside_published(
         "xOffset": alt.XOffset("whose:N", scale=alt.Scale(domain=whose)),
     }  # fmt: skip
     bars = base.mark_bar().encode(
-        **where, y=alt.Y("value:Q", title=str(table["measure"].iloc[0])),
+        **where, y=alt.Y("value:Q", title=CALLED.get(what := str(table["measure"].iloc[0]), what)),
         color=alt.Color("whose:N", title="", scale=alt.Scale(domain=whose), legend=alt.Legend() if theirs else None),
         tooltip=["series:N", "language:N", "whose:N", alt.Tooltip("value:Q", format=".3f")],
     )  # fmt: skip
@@ -201,9 +224,10 @@ def beside_published(
     panel = alt.layer(*layers).properties(width=width, height=170)
     facet = alt.Facet("language:N", title="", sort=alt.EncodingSortField("place", op="min"))
     seeds = table["seed"].nunique()
-    told = [f"Mean over {seeds} seed{'s' * (seeds != 1)}; rule: mean of 95% intervals."
-            + (" Dashed: chance." if chance is not None else "")]  # fmt: skip
-    return themed(panel.facet(facet, columns=3 if many else 4).properties(title=alt.TitleParams(title, subtitle=told)))
+    seen = f"Mean over {seeds} seed{'s' * (seeds != 1)}; rule: what their 95% intervals span."
+    told = _lines(note, seen + (" Dashed: chance." if chance is not None else ""))
+    side = columns or (3 if many else 4)
+    return themed(panel.facet(facet, columns=side).properties(title=alt.TitleParams(title, subtitle=told)))
 
 
 def signed(chart: Figure, found: Results) -> None:

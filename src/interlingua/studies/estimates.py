@@ -199,12 +199,14 @@ def together(some: list[Estimate], others: list[Estimate]) -> Estimate:
 
 
 def fisher(r: float, n: int, variance: float = 1.0) -> Estimate:
-    """A correlation over `n` points with Fisher's interval; of ranks, `variance` is 1.06 (Fieller et al. 1957)."""
+    """A correlation over `n` layers or languages with Fisher's interval.
+
+    Of ranks, `variance` is 1.06 (Fieller et al. 1957).
+    """
     if n < 4 or not abs(r) <= 1:
         raise MissingRowsError
     z, half = math.atanh(max(-0.999, min(0.999, r))), 1.96 * math.sqrt(variance / (n - 3))
-    # points are layers or languages: not what is told as `n`, which counts sentences
-    return Estimate(r, math.tanh(z - half), math.tanh(z + half))
+    return Estimate(r, math.tanh(z - half), math.tanh(z + half), n)
 
 
 def each(table: pd.DataFrame, keys: Iterable[str | tuple[str, ...]], made: Callable[..., Estimate]) -> Iterator[Part]:
