@@ -38,8 +38,8 @@ from interlingua.studies.concept_claims import (
     SENTIMENT,
     SPAN,
     TRANSLATION,
-    figures,
 )
+from interlingua.studies.concept_figures import figures
 from interlingua.studies.measured import (
     AFTER,
     BEFORE,
