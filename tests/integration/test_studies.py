@@ -255,6 +255,24 @@ def test_a_peak_that_moved_is_the_same_value(failing, tmp_path, monkeypatch):
     assert frame.again(told, tmp_path / "kept", tmp_path / "again")["inside"].tolist() == [True]
 
 
+def test_what_is_said_several_times_under_one_name_is_compared_in_order(failing, tmp_path, monkeypatch):
+    study, broken = failing
+    broken.clear()
+
+    def run(cell, how, place, shared, say):  # English, in the text that it has with each of three languages
+        for value in (0.2, 0.5, 0.8):
+            yield {"state": "before", "measure": "suffix", "layer": 0, "source": "en", "value": value,
+                   "low": value - 0.01, "high": value + 0.01}  # fmt: skip
+        yield {"state": "before", "measure": "updates", "value": 4}
+
+    monkeypatch.setattr(normalisation, "STUDY", made := replace(study, run=run))
+    frame.run(made, settings_of(made, SMOKE), tmp_path / "kept", only=["post.0"])
+    told = json.loads((tmp_path / "kept" / "cells" / "post.0.json").read_text())["signature"]
+    found = frame.again(told, tmp_path / "kept", tmp_path / "again")
+    assert found["inside"].tolist() == [True, True, True, None]
+    assert found["value_again"].tolist() == [0.2, 0.5, 0.8, 4]
+
+
 def test_what_is_kept_out_of_training_follows_what_is_judged_by(tmp_path):
     one, other = (ParallelCorpus.from_texts({"en": [text]}, name="x") for text in ("a", "b"))
     places = [untouched(tmp_path, [corpus]) for corpus in (one, other, one)]

@@ -44,9 +44,8 @@ def figures(table: pd.DataFrame) -> dict[str, Any]:
     for (measure, stack), note in PUBLISHED.items():
         mine, untrained = (chosen(some, measure=measure, pooling=stack) for some in (trained_, random))
         number = {"calign": "Figures 2 and 4: CALIGN", "colap": "Figures 7 and 24: COLAP"}[measure]
-        what = STACKS[stack]
         made[f"{measure}-{NAMED.get(stack, stack)}"] = by_layer(
-            mine, "model", f"{number}, {what}", note, random=untrained
+            mine, "model", f"{number}, {STACKS[stack]}", note, random=untrained
         )  # fmt: skip
     form = trained_[trained_["measure"].isin(["suffix", "lexical"]) & trained_["kind"].isin(one_stack)]
     form = form[form["target"] == ""].drop_duplicates(["model", "seed", "measure", "layer"])

@@ -59,7 +59,7 @@ class Estimate:
 
     def __sub__(self, other: Estimate) -> Estimate:
         value, half = self.value - other.value, math.hypot(self.half, other.half)
-        apart = Estimate(value, value - half, value + half, self.n or other.n)
+        apart = Estimate(value, value - half, value + half, _fewest((self, other)))
         return combined(lambda both: both[0] - both[1], [self, other]) or apart
 
     def __truediv__(self, other: Estimate) -> Estimate:
@@ -67,7 +67,7 @@ class Estimate:
             raise MissingRowsError
         value = self.value / other.value
         half = math.hypot(self.half, value * other.half) / abs(other.value)
-        apart = Estimate(value, value - half, value + half, self.n or other.n)
+        apart = Estimate(value, value - half, value + half, _fewest((self, other)))
         return combined(lambda both: both[0] / both[1], [self, other]) or apart
 
     def __mul__(self, factor: float) -> Estimate:
@@ -108,8 +108,12 @@ def combined(made: Callable[[Sequence[float]], float], some: Sequence[Estimate])
     if error <= EXACT * max(abs(one.value) for one in some):  # they cancel, but for rounding
         return None
     half = student_quantile(0.975, min(sizes.values()) - 1) * error
-    n = min((one.n for one in some if one.n), default=0)
-    return Estimate(value, value - half, value + half, n, without)
+    return Estimate(value, value - half, value + half, _fewest(some), without)
+
+
+def _fewest(some: Iterable[Estimate]) -> int:
+    """How many sentences something is of that is made of several: as many as the least, of those that say."""
+    return min((one.n for one in some if one.n), default=0)
 
 
 def _varies(one: Estimate) -> bool:

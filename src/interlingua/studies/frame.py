@@ -255,7 +255,10 @@ def again(told: str, kept: str | Path, out: str | Path, say: Say = lambda _: Non
     mine = [table[table["cell"] == asked.name].copy() for table in (held.table, fresh.table)]
     for each in mine:  # where a pattern has its peak is no name for it
         each.loc[each["measure"].str.endswith((".rise", ".fall")), "layer"] = -1
-    both = mine[0].merge(mine[1][[*keys, "value"]], on=keys, suffixes=("", "_again"), how="left")
+    for each in mine:  # what is said several times under one name (of English, in each pair's text) is said in order
+        each["number"] = each.groupby(keys, dropna=False).cumcount()
+    same = [*keys, "number"]
+    both = mine[0].merge(mine[1][[*same, "value"]], on=same, suffixes=("", "_again"), how="left")
     both = both[both["value"].notna()][[*keys, "value", "low", "high", "value_again"]].reset_index(drop=True)
     inside = both["value_again"].between(both["low"], both["high"])
     return both.assign(inside=inside.astype(object).where(both["low"].notna(), None))
