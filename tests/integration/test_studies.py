@@ -2,8 +2,11 @@
 
 import json
 import re
+import shutil
+import threading
+import time
 from collections import Counter
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -467,6 +470,97 @@ def test_a_cell_begins_when_the_model_that_it_looks_at_has_been_left(tmp_path):
     (model / "weights").write_bytes(b"2")
     leave(str(model), span.name, tmp_path / frame.PREPARED)
     assert (place / "weights").read_bytes() == b"1"
+
+
+class Threads:
+    """Workers that are threads here: a study of a test is known to them."""
+
+    number = 2
+
+    def __init__(self):
+        self.pool = ThreadPoolExecutor(2)
+
+    def begun(self, made, *arguments):
+        return self.pool.submit(made, *arguments)
+
+
+def test_it_begins_while_the_cell_that_left_it_goes_on(failing, tmp_path, monkeypatch):
+    study, _ = failing
+    cells = [
+        Cell("post.0", {"norm": "post", "seed": 0}),
+        Cell("pre.0", {"norm": "pre", "seed": 0}, after=("post.0",)),
+    ]
+    looked_at = threading.Event()
+
+    def run(cell, how, place, shared, say):
+        if cell.name == "post.0":
+            time.sleep(0.5)  # the other is waited for by then
+            (shared / MODELS / cell.name).mkdir(parents=True)
+            if not looked_at.wait(10):
+                raise InputError("nobody looked at it")
+        looked_at.set()
+        yield {"measure": "anc", "value": 1.0}
+
+    made = replace(study, cells=lambda how: cells, run=run)
+    monkeypatch.setattr(normalisation, "STUDY", made)
+    monkeypatch.setattr(frame, "LOOK", 0.05)
+    (tmp_path / "cells").mkdir()
+    under_way = frame._Frame(made, settings_of(made, SMOKE), tmp_path, 2, False, lambda words: None, Threads())
+    assert under_way.all(cells) == []
+
+
+def test_a_model_that_cannot_be_copied_whole_is_not_there(tmp_path, monkeypatch):
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "weights").write_bytes(b"1")
+
+    def broken(source, to):
+        to.mkdir(parents=True)
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="no space"):
+        patched.setattr("shutil.copytree", broken)
+        leave(str(model), "span.0", tmp_path)
+    assert not (tmp_path / MODELS / "span.0").exists()
+    leave(str(model), "span.0", tmp_path)
+    assert [path.name for path in (tmp_path / MODELS).iterdir()] == ["span.0"]
+
+
+def test_what_an_earlier_run_left_is_not_looked_at_where_the_cell_is_run_again(failing, tmp_path, monkeypatch):
+    study, _ = failing
+    cells = [
+        Cell("post.0", {"norm": "post", "seed": 0}),
+        Cell("pre.0", {"norm": "pre", "seed": 0}, after=("post.0",)),
+        Cell("normformer.0", {"norm": "normformer", "seed": 0}, after=("post.0",)),
+    ]
+    values = iter(range(1, 9))
+
+    def run(cell, how, place, shared, say):
+        if cell.name == "post.0":
+            assert not (shared / MODELS / cell.name).exists() or (place / "begun").exists()
+            (shared / MODELS / cell.name).mkdir(parents=True, exist_ok=True)
+        yield {"measure": "anc", "value": float(next(values))}
+
+    made = replace(study, cells=lambda how: cells, run=run)
+    monkeypatch.setattr(normalisation, "STUDY", made)
+    settings = settings_of(made, SMOKE)
+    place = tmp_path / frame.PREPARED / MODELS / "post.0"
+    place.mkdir(parents=True)  # of another time
+    assert not frame.run(made, settings, tmp_path, only=["post.0", "pre.0"])[1]
+    # of a cell that was interrupted it stays: it goes on from there
+    (tmp_path / "cells" / "post.0.json").unlink()
+    (tmp_path / frame.WORK / "post.0").mkdir()
+    (tmp_path / frame.WORK / "post.0" / "begun").touch()
+    assert not frame.run(made, settings, tmp_path, only=["post.0"])[1]
+    # where the model is gone its cell is run again for it, and what it had found stays what it was
+    shutil.rmtree(place)
+    kept, told = (tmp_path / "cells" / "post.0.csv").read_bytes(), []
+    found, wrong = frame.run(made, settings, tmp_path, only=["normformer.0"], say=told.append)
+    assert not wrong
+    assert found.cells == tuple(cell.name for cell in cells)
+    assert (tmp_path / "cells" / "post.0.csv").read_bytes() == kept
+    assert "post.0 was done: its model is there again, its rows stay as they are" in told
+    assert found.table.set_index("cell")["value"].to_dict() == {"post.0": 3, "pre.0": 2, "normformer.0": 5}
 
 
 def test_a_model_that_was_left_is_looked_at_though_its_own_cell_failed(failing, tmp_path, monkeypatch):

@@ -153,3 +153,5 @@ def test_spans_are_of_any_length_alike():
     assert sum((n - expected) ** 2 / expected for n in found.values()) < 64  # chi-squared, 34 degrees, p = 0.001
     assert _cut(2, 5, 1, np.random.default_rng(0)).tolist() == [[5], [5]]
     assert _cut(1, 3, 3, np.random.default_rng(0)).tolist() == [[1, 1, 1]]
+    with pytest.raises(ValueError, match="out of bounds"):  # three tokens are no five spans
+        _cut(1, 3, 5, np.random.default_rng(0))

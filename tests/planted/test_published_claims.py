@@ -194,8 +194,13 @@ def test_random_init_otherwise(name, otherwise):
 
 
 def test_random_init_says_how_many_it_is_of():
-    found = judgement("random-init", "M1", random_init())
-    assert {part.n for parts in found.parts.values() for part in parts} == {500}
+    fewer = [{**row, "n": 300} if row["target"] == "bg" else row for row in random_init()]
+    found = judgement("random-init", "M1", fewer)
+    # a mean over languages is of as many sentences as the language with the fewest
+    assert {name: {part.n for part in parts} for name, parts in found.parts.items()} == {
+        "others": {300},
+        "source": {500},
+    }
     # similarity is over the six languages that are not tuned on
     for name in ("M3", "M4"):
         assert judgement("random-init", name, random_init()).n == "2 seeds, 6 examples"

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 
 from interlingua.studies.catalog import find
-from interlingua.studies.drawn import LINE, beside_published, by_layer
+from interlingua.studies.drawn import LEGEND, LETTER, PANEL, beside_published, by_layer
 
 
 def scores(*targets, setup="tuned"):
@@ -64,8 +64,9 @@ def test_what_has_one_value_is_a_dot_and_counts_are_told_from_the_fewest_to_the_
     assert {row["encoder"]: row["alone"] for row in drawn} == {"model": False, "static": True}
     marks = [each["mark"]["type"] for each in chart["spec"]["layer"] if "datum.alone" in json.dumps(each)]
     assert marks == ["rule", "point"]
-    assert chart["title"]["subtitle"][0].startswith("Mean over 1 to 2 seeds. ")
-    assert chart["title"]["subtitle"][0].endswith("Examples: fr: 405 to 473.")
+    told = " ".join(chart["title"]["subtitle"])
+    assert told.startswith("Mean over 1 to 2 seeds. ")
+    assert told.endswith("Examples: fr: 405 to 473.")
 
 
 def drawn(chart):
@@ -82,18 +83,36 @@ def test_seeds_that_disagree_are_seen():
     assert [round(row[key], 3) for key in ("value", "low", "high")] == [0.25, -0.05, 0.55]
 
 
-def test_what_stands_below_a_title_is_no_wider_than_panels():
+def test_what_stands_below_a_title_is_as_wide_as_its_panels():
     langs = ("de", "fr", "es", "ar", "ru", "zh", "et", "bg")
+
+    def told(*shown, **changed):
+        table = pd.concat(
+            [scores(lang).assign(layer=0, n=100 + place, corpus="a long name of a corpus", source="en",
+                                 measure="calign") for place, lang in enumerate(shown)]
+        )  # fmt: skip
+        return by_layer(table.assign(**changed), "setup", "CALIGN", "A note.").to_dict()["title"]["subtitle"]
+
+    for shown, columns in ((langs, 3), (langs[:2], 2), (langs[:1], 1)):
+        lines = told(*shown)
+        assert len(lines) > 2
+        assert max(map(len, lines)) <= columns * PANEL // LETTER + LEGEND
+        assert all(f"{lang}: {100 + place}" in " ".join(lines) for place, lang in enumerate(shown))
+    assert not any("Examples" in line for line in told(*langs, n=None))
+
+
+def test_bands_span_the_intervals_of_all_seeds():
+    table = pd.concat([scores("fr"), scores("fr").assign(seed=1, value=0.8, low=0.7, high=0.9)])
+    rows = drawn(by_layer(table.assign(layer=0, n=1, corpus="", source="en"), "setup", "", ""))
+    assert {(row["value"], row["low"], row["high"]) for row in rows} == {(0.5, 0.1, 0.9)}
+
+
+def test_seeds_are_counted_where_they_are():
     table = pd.concat(
-        [scores(lang).assign(layer=0, n=100 + place, corpus="a long name of a corpus", source="en", measure="calign")
-         for place, lang in enumerate(langs)]
-    )  # fmt: skip
-    told = by_layer(table, "setup", "CALIGN", "A note.").to_dict()["title"]["subtitle"]
-    assert len(told) > 3
-    assert max(map(len, told)) <= LINE
-    assert all(f"{lang}: {100 + place}" in " ".join(told) for place, lang in enumerate(langs))
-    uncounted = by_layer(table.assign(n=None), "setup", "CALIGN", "A note.").to_dict()["title"]["subtitle"]
-    assert not any("Examples" in each for each in uncounted)
+        [scores("de-en", setup="a"), scores("de-en", setup="a").assign(seed=1), scores("de-en", setup="b")]
+    )
+    told = beside_published(table, "setup", "", "BLEU").to_dict()["title"]["subtitle"]
+    assert " ".join(told).startswith("Mean over 1 to 2 seeds;")
 
 
 def without_blocks():
@@ -127,6 +146,22 @@ def test_what_is_lost_in_the_source_stands_beside_what_others_lose():
     assert "CKA (Gaussian kernel)" in made["similarity-parsing"].to_dict()["title"]["text"]
 
 
+def test_what_cannot_be_correlated_is_no_reason_to_draw_nothing():
+    """All scores alike, all similarities alike, none of the source, a layer less in one language."""
+    table = without_blocks()
+    similar, scored_ = table["measure"] == "rbf_cka", table["measure"] == "parsing las"
+    for changed in (
+        table.assign(value=table["value"].mask(scored_, 0.0)),
+        table.assign(value=table["value"].mask(similar, 0.5)),
+        table.assign(value=table["value"].mask(similar)),
+        table[~(scored_ & (table["target"] == table["source"]))],
+        table[~(similar & (table["target"] == "de") & (table["layer"] == 2))],
+    ):
+        made = find("random-init").figures(changed)
+        assert "drops-parsing" in made
+        assert not [row for row in drawn(made["related"]) if row.get("whose") == "here"]
+
+
 def concepts_rows(kind, measure, value, *, pooling="", state="after"):
     return [
         {"cell": f"{kind}.0", "kind": kind, "pair": "", "seed": 0, "state": state, "corpus": "x", "pooling": pooling,
@@ -146,8 +181,9 @@ def test_concepts_between_stacks_and_thresholds_are_drawn():
     ]  # fmt: skip
     made = find("concepts").figures(pd.DataFrame(table))
     assert {row["value"] for row in drawn(made["calign-between"])} == {0.1}
-    swept = {(row["target"], row["threshold"]): row["value"] for row in drawn(made["thresholds-calign"])}
-    assert swept["types: 3, 5, 8", "lowest"] == 0.4
-    assert swept["types: 3, 5, 8", "highest"] == 0.2
-    assert swept["best: 5, 10, 15, 20", "third"] == 0.3
-    assert list(dict.fromkeys(name for _, name in swept)) == ["lowest", "second", "third", "highest"]
+    swept = {(row["target"], row["setting"]): row["value"] for row in drawn(made["thresholds-calign"])}
+    assert swept == {
+        ("types: 3, 5, 8", "lower"): 0.4, ("types: 3, 5, 8", "usual"): 0.3, ("types: 3, 5, 8", "higher"): 0.2,
+        ("best: 5, 10, 15, 20", "lower"): 0.1, ("best: 5, 10, 15, 20", "usual"): 0.2,
+        ("best: 5, 10, 15, 20", "higher"): 0.3, ("best: 5, 10, 15, 20", "highest"): 0.4,
+    }  # fmt: skip

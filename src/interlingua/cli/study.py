@@ -139,7 +139,7 @@ def run(
     needs_models()
     from interlingua.studies import frame
     from interlingua.studies.catalog import find
-    from interlingua.studies.results import folder_of, held_by
+    from interlingua.studies.results import folder_of, held_by, is_done
     from interlingua.studies.study import SMOKE, settings_of
 
     study = find(name)
@@ -152,7 +152,8 @@ def run(
         held_by(folder, study)
         every = {cell.name: cell for cell in study.cells(settings)}
         left = [cell.name for cell in frame.left_of(every, frame.named(study, settings, chosen), folder)]
-        typer.echo(json.dumps(left) if as_json else "\n".join(left) or "all that is asked for is done")
+        told = (f"{name} (again: its model is looked at)" if is_done(folder, name) else name for name in left)
+        typer.echo(json.dumps(left) if as_json else "\n".join(told) or "all that is asked for is done")
         return
     figures = () if no_figures else formats_of(formats)  # asks for what draws them, before hours of work
     where = Engine(engine, address, workers if engine == RAY else 0)

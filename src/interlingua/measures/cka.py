@@ -106,7 +106,7 @@ def _gaussian(x: Array, bandwidth: float) -> Array:
     # every pair is there twice, and before them the zeros of the diagonal
     middle = n + n * (n - 1) // 2
     flat = xp.reshape(distances, (-1,))
-    # a full sort takes ten times as long, where there is another way
+    # a full sort takes several times as long, where there is another way
     ordered = xp.partition(flat, (middle - 1, middle)) if hasattr(xp, "partition") else xp.sort(flat)
     sigma = bandwidth * (math.sqrt(float(ordered[middle - 1])) + math.sqrt(float(ordered[middle]))) / 2
     if sigma == 0:

@@ -126,7 +126,9 @@ def _with(marks: Array, places: Array, between: Array) -> Array:
 
 def _cut(rows: int, total: int, parts: int, rng: np.random.Generator) -> Array:
     """`total` as a sum of `parts` positive numbers, every way equally likely, a row each."""
-    drawn = rng.random((rows, total - 1)).argsort(1)[:, : parts - 1] + 1
+    if parts == 1:
+        return np.full((rows, 1), total)
+    drawn = rng.random((rows, total - 1)).argpartition(parts - 2, axis=1)[:, : parts - 1] + 1
     found: Array = np.diff(np.sort(drawn, axis=1), axis=1, prepend=0, append=total)
     return found
 

@@ -23,9 +23,9 @@ MANY = "many"
 SECOND = "de"
 MEASURES = ("calign", "colap", "colap_types", "suffix", "lexical")
 SCORES = {NER: "ner f1", SENTIMENT: "sentiment accuracy", TRANSLATION: "translation bleu"}
-# CALIGN under other thresholds, and under those that are usual.
+# CALIGN under other thresholds; and what is usual.
 SWEPT = tuple(f"calign, {name} " for name in ("match", "best", "types"))
-USUAL = ("calign, match 0.8", "calign, best 10", "calign, types 5")
+USUAL = ("calign, match 0.8", "calign, best 10", "calign, types 5", "colap, threshold 0.3")
 
 
 def _of(

@@ -6,30 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 from interlingua.models.load import DECODER, ENCODER
 from interlingua.report.concept_tables import ACROSS
-from interlingua.studies.concept_claims import BASE, MANY, NER, SCORES, SECOND, SENTIMENT, SPAN, TRANSLATION
+from interlingua.studies.concept_claims import BASE, MANY, NER, SCORES, SECOND, SENTIMENT, SPAN, TRANSLATION, USUAL
 from interlingua.studies.estimates import chosen
 from interlingua.studies.measured import AFTER, RANDOM
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NAMED = {"": "one-stack", ACROSS: "between"}
-STACKS = {
-    "": "an encoder",
-    ENCODER: "an encoder-decoder: its encoder",
-    DECODER: "an encoder-decoder: its decoder",
-    ACROSS: "an encoder-decoder: between its stacks",
-}
-# What the paper's figures show, by measure and stack.
-PUBLISHED = {
-    ("calign", ""): "Published, tuned on entities: up to 0.42 in German.",
-    ("calign", ENCODER): "Published: up to 0.2 before tuning.",
-    ("calign", DECODER): "Published: below 0.03 before tuning.",
-    ("calign", ACROSS): "The encoder's concepts of English against the decoder's of the other language.",
-    ("colap", ""): "Published: about 0.5 at its highest.",
-    ("colap", ENCODER): "Published: about 0.5 at its highest.",
-    ("colap", DECODER): "Published: fr about 0.8, ar about 0.25 before tuning; below 0.2 at the end when tuned.",
-}
+# By measure and stack: what a figure is called, of what it is, and what the paper's shows.
+CURVES = {
+    ("calign", ""): ("one-stack", "an encoder", "Figures 2 and 4, tuned on entities: up to 0.42 in German."),
+    ("calign", ENCODER): ("encoder", "the encoder of two stacks", "Figures 2 and 4: up to 0.2 before tuning."),
+    ("calign", DECODER): ("decoder", "the decoder of two stacks", "Figures 2 and 4: below 0.03 before tuning."),
+    ("calign", ACROSS): ("between", "English in the encoder, the other language in the decoder", ""),
+    ("colap", ""): ("one-stack", "an encoder", "Figures 7 and 24: about 0.5 at its highest."),
+    ("colap", ENCODER): ("encoder", "the encoder of two stacks", "Figures 7 and 24: about 0.5 at its highest."),
+    ("colap", DECODER): (
+        "decoder", "the decoder of two stacks",
+        "Figures 7 and 24: fr about 0.8, ar about 0.25 before tuning; below 0.2 at the end when tuned.",
+    ),
+}  # fmt: skip
+# Settings of thresholds beside the usual one.
+LOWER, USUALLY, HIGHER, HIGHEST = "lower", "usual", "higher", "highest"
 
 
 def figures(table: pd.DataFrame) -> dict[str, Any]:
@@ -39,52 +37,59 @@ def figures(table: pd.DataFrame) -> dict[str, Any]:
     english = table[(table["source"] == "en") | table["measure"].isin(SCORES.values())]
     named = english.assign(model=[_called(*row) for row in zip(english["kind"], english["pair"], strict=True)])
     trained_, random = named[named["state"] != RANDOM], named[named["state"] == RANDOM]
-    one_stack = [BASE, NER, SENTIMENT]
     made = {}
-    for (measure, stack), note in PUBLISHED.items():
+    for (measure, stack), (name, what, shown) in CURVES.items():
         mine, untrained = (chosen(some, measure=measure, pooling=stack) for some in (trained_, random))
-        number = {"calign": "Figures 2 and 4: CALIGN", "colap": "Figures 7 and 24: COLAP"}[measure]
-        made[f"{measure}-{NAMED.get(stack, stack)}"] = by_layer(
-            mine, "model", f"{number}, {STACKS[stack]}", note, random=untrained
+        note = f"Published in {shown[0].lower()}{shown[1:]}" if shown else ""
+        made[f"{measure}-{name}"] = by_layer(
+            mine, "model", f"{CALLED[measure]}: {what}", note, random=untrained
         )  # fmt: skip
-    form = trained_[trained_["measure"].isin(["suffix", "lexical"]) & trained_["kind"].isin(one_stack)]
-    form = form[form["target"] == ""].drop_duplicates(["model", "seed", "measure", "layer"])
     made["form"] = by_layer(
-        form.assign(target=form["measure"] + " concepts"), "model", "Figure 9: concepts of form, English",
-        "Published: falling with depth.", head="",
+        _of_form(trained_), "model", "Figure 9: concepts of form, English in its text with German",
+        "Published: falling with depth.", random=_of_form(random), head="",
     )  # fmt: skip
     for measure in ("calign", "colap"):
         made[f"thresholds-{measure}"] = by_layer(
-            _swept(table, measure), "threshold", f"Figure 30: {CALLED[measure]} under other thresholds",
-            "The encoder tuned on entities, English and German. Published: the same order.", head="",
+            _swept(table, measure), "setting", f"Figure 30: {CALLED[measure]} under other thresholds",
+            "The encoder tuned on entities, English and German; no intervals. Published: the same order.", head="",
         )  # fmt: skip
     made["bleu"] = _translated(chosen(table, measure=SCORES[TRANSLATION]))
-    for kind in (NER, SENTIMENT):
+    for kind, chance in ((NER, None), (SENTIMENT, 1 / 3)):
         made[f"{kind}-scores"] = beside_published(
-            chosen(trained_, measure=SCORES[kind]), "model", "", f"Scores: {kind}"
+            chosen(trained_, measure=SCORES[kind]), "model", "", f"Scores: {kind}", chance=chance
         )
     return made
 
 
+def _of_form(table: pd.DataFrame) -> pd.DataFrame:
+    """Of English, which has a text with each language: in the first, as the rule has it."""
+    mine = table[table["measure"].isin(["suffix", "lexical"]) & table["kind"].isin([BASE, NER, SENTIMENT])]
+    mine = mine[mine["target"] == ""].drop_duplicates(["model", "seed", "measure", "layer"])
+    return mine.assign(target=mine["measure"] + " concepts")
+
+
 def _swept(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """A panel a threshold, from its lowest setting to its highest."""
+    """A panel a threshold, a line a setting of it."""
     mine = table[table["measure"].str.startswith(f"{measure}, ") & (table["state"] == AFTER)]
     mine = mine[(mine["kind"] == NER) & (mine["source"] == "en") & (mine["target"] == SECOND)]
     if not len(mine):
         return mine
     told = mine["measure"].str.removeprefix(f"{measure}, ").str.partition(" ")
     panels = {name: sorted(dict.fromkeys(some), key=float) for name, some in told.groupby(0, sort=False)[2]}
-    orders = ("lowest", "second", "third", "highest")
-    found = mine.assign(
+
+    def placed(name: str, value: str) -> str:
+        usual = next(at for at in panels[name] if f"{measure}, {name} {at}" in USUAL)
+        if value == usual:
+            return USUALLY
+        if float(value) < float(usual):
+            return LOWER
+        return HIGHER if panels[name].index(value) == panels[name].index(usual) + 1 else HIGHEST
+
+    return mine.assign(
         measure=measure,
         target=[f"{name}: {', '.join(panels[name])}" for name in told[0]],
-        threshold=[
-            orders[-1] if value == panels[name][-1] else orders[panels[name].index(value)]
-            for name, value in zip(told[0], told[2], strict=True)
-        ],
+        setting=[placed(*row) for row in zip(told[0], told[2], strict=True)],
     )
-    # the legend names what it meets first first
-    return found.sort_values("target", key=lambda names: -names.str.count(","), kind="stable")
 
 
 def _translated(table: pd.DataFrame) -> Any:

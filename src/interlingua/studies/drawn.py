@@ -24,6 +24,7 @@ TRAINED, UNTRAINED = "trained", "untrained"
 # What measures are called on an axis.
 CALLED = {
     "linear_cka": "linear CKA",
+    "rbf_cka": "CKA (Gaussian kernel)",
     "anc": "ANC",
     "svcca": "SVCCA",
     "pwcca": "PWCCA",
@@ -39,8 +40,8 @@ CALLED = {
     "suffix": "share of concepts",
     "drop": "change of the score",
 }
-# Letters in a line below a title.
-LINE = 110
+# How wide a panel is, and a letter below a title; how many letters the legend beside panels has room for.
+PANEL, LETTER, LEGEND = 230, 6, 20
 GREY = "#8a8a8a"
 
 
@@ -115,15 +116,15 @@ def by_layer(
                 x=x, y=alt.Y("value:Q", **y), color=colour, tooltip=tooltip
             ),
         ]
-    panel = alt.layer(*(drawn if marks else drawn[1:])).properties(width=230, height=170)
+    panel = alt.layer(*(drawn if marks else drawn[1:])).properties(width=PANEL, height=170)
     others = set(table["source"]) - {"en"}
     facet = alt.Facet(
         "target:N",
         title="The language that was tuned on with" if others else head,
         sort=alt.EncodingSortField("place", op="min"),
     )
-    told = _lines(note, *_told(table, series))
-    columns = 2 if len(places) == 4 else 3
+    columns = 2 if len(places) == 4 else min(3, len(places))
+    told = _lines(columns * PANEL, note, *_told(table, series))
     return themed(panel.facet(facet, columns=columns).properties(title=alt.TitleParams(title, subtitle=told)))
 
 
@@ -151,9 +152,9 @@ def _told(table: pd.DataFrame, series: str) -> list[str]:
     return [f"Mean over {_span(seeds.min(), seeds.max())} {what}. {band}{counted}".rstrip()]
 
 
-def _lines(*said: str) -> list[str]:
-    """What stands below a title, no wider than its panels."""
-    return [line for each in said for line in wrap(each, LINE)]
+def _lines(width: int, *said: str) -> list[str]:
+    """What stands below a title, about as wide as panels and legend."""
+    return [line for each in said for line in wrap(each, width // LETTER + LEGEND)]
 
 
 def _span(low: float, high: float) -> str:
@@ -223,10 +224,11 @@ def beside_published(
         layers.append(base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.datum(chance)))
     panel = alt.layer(*layers).properties(width=width, height=170)
     facet = alt.Facet("language:N", title="", sort=alt.EncodingSortField("place", op="min"))
-    seeds = table["seed"].nunique()
-    seen = f"Mean over {seeds} seed{'s' * (seeds != 1)}; rule: what their 95% intervals span."
-    told = _lines(note, seen + (" Dashed: chance." if chance is not None else ""))
-    side = columns or (3 if many else 4)
+    seeds = table.groupby([series, "target"])["seed"].nunique()
+    what = "seed" if seeds.max() == 1 else "seeds"
+    seen = f"Mean over {_span(seeds.min(), seeds.max())} {what}; rule: what their 95% intervals span."
+    side = min(columns or (3 if many else 4), len(places))
+    told = _lines(side * width, note, seen + (" Dashed: chance." if chance is not None else ""))
     return themed(panel.facet(facet, columns=side).properties(title=alt.TitleParams(title, subtitle=told)))
 
 

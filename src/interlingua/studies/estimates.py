@@ -41,7 +41,7 @@ class MissingRowsError(Exception):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, its interval, and how many sentences it is of.
+    """A value, its interval, and of how many examples it is (sentences, or what else is counted).
 
     `without`, where it is known: by the name of a sample, the value without each of its blocks.
     """
@@ -112,7 +112,7 @@ def combined(made: Callable[[Sequence[float]], float], some: Sequence[Estimate])
 
 
 def _fewest(some: Iterable[Estimate]) -> int:
-    """How many sentences something is of that is made of several: as many as the least, of those that say."""
+    """Of how many examples something is that is made of several: as many as the least, of those that say."""
     return min((one.n for one in some if one.n), default=0)
 
 

@@ -81,6 +81,9 @@ def run(
         if prepare_only:
             study.prepare(left, settings, folder / PREPARED, say)
             return read(study, folder), []
+        for cell in left:  # what an earlier run has left is not what this one will: others are to wait for it
+            if not (folder / WORK / cell.name).exists():
+                shutil.rmtree(_model(folder, cell.name), ignore_errors=True)
         with cluster(engine) if engine.spread else nullcontext() as there:
             wrong = _Frame(study, settings, folder, there.number if there else workers, keep_work, say, there).all(left)
         if not keep_work and not wrong and not only:
@@ -103,13 +106,13 @@ def left_of(cells: Mapping[str, Cell], asked: Sequence[str], folder: Path) -> li
     wanted = {name for name in asked if not is_done(folder, name)}
     for cell in reversed(list(cells.values())):
         if cell.name in wanted:
-            wanted |= {name for name in cell.after if not _left(folder, name)}
+            wanted |= {name for name in cell.after if not _model(folder, name).exists()}
     return [cell for name, cell in cells.items() if name in wanted]
 
 
-def _left(folder: Path, name: str) -> bool:
-    """Whether the model of a cell is there for others; it may still be looked into by the cell itself."""
-    return (folder / PREPARED / MODELS / name).exists()
+def _model(folder: Path, name: str) -> Path:
+    """Where a cell leaves its model for others; the cell itself may still be looking into it."""
+    return folder / PREPARED / MODELS / name
 
 
 class _Frame:
@@ -158,13 +161,13 @@ class _Frame:
 
     def _next(self) -> Cell | None:
         before = {cell.name for cell in (*self.waiting, *(cell for cell, _ in self.under_way.values()))}
-        missing = {name for name in before if not _left(self.folder, name)}
+        missing = {name for name in before if not _model(self.folder, name).exists()}
         free = (cell for cell in self.waiting if not missing & set(cell.after))
         return next(free, None) if len(self.under_way) < self.workers else None
 
     def _begin(self, cell: Cell) -> None:
         self.waiting.remove(cell)
-        if lost := [name for name in cell.after if name in self.wrong and not _left(self.folder, name)]:
+        if lost := [name for name in cell.after if name in self.wrong and not _model(self.folder, name).exists()]:
             self._end(cell, Outcome((), 0, f"it looks at {lost[0]}, which failed"))
             return
         self.say(f"{cell.name}: begun")
@@ -187,11 +190,16 @@ class _Frame:
             self.say(f"{cell.name} failed: {made.error}")
             note(self.folder, told, FAILED, made.seconds, made.error)
             return
-        keep(self.folder, self.study, cell, self.settings, made.seconds, made.rows)
+        # rows that claims may have been judged by stay as they are where a cell was run again for its model alone
+        if again := is_done(self.folder, cell.name):
+            self.say(f"{cell.name} was done: its model is there again, its rows stay as they are")
+        else:
+            keep(self.folder, self.study, cell, self.settings, made.seconds, made.rows)
         note(self.folder, told, DONE, made.seconds)
         if not self.keep_work:
             shutil.rmtree(self.folder / WORK / cell.name, ignore_errors=True)
-        self.say(f"{cell.name}: done, {len(made.rows):,} rows, {made.seconds:.0f} s")
+        if not again:
+            self.say(f"{cell.name}: done, {len(made.rows):,} rows, {made.seconds:.0f} s")
 
 
 def end_with_parent() -> None:
