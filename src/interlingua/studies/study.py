@@ -57,7 +57,8 @@ class Settings(BaseModel):
 class Cell:
     """One model trained or tuned, and measured. `settings` is all that sets it apart from the other cells.
 
-    `after`: cells whose models it looks at. They stand before it, and leave their models in `models/`.
+    `after`: cells whose models it looks at. They stand before it, and leave their models in `models/`, whole: it begins
+    as soon as they are there.
     """
 
     name: str
