@@ -292,6 +292,8 @@ def test_all_three_kinds_must_occur_in_one_task_and_ties_do_not_count():
 
     easy, between, hard = (unseen_rows(kind, kinds={"pos": kind}) for kind in ("easy", "intermediate", "hard"))
     assert rarest(easy, between, hard) == [1]
+    (part,) = find("unseen").estimates["U1.kinds"](pd.DataFrame([*easy, *between, *hard]))
+    assert part.n == 3  # languages
     assert rarest(easy, between, unseen_rows("d", kinds={"pos": "hard"}, tie=True)) == [0]
     assert rarest(hard, unseen_rows("d", kinds={"pos": "hard"})) == [0]
     assert rarest(unseen_rows("ru", seen=True, kinds={"pos": "easy"}), between, hard) == [0]  # it was seen

@@ -234,7 +234,7 @@ def _kinds(table: pd.DataFrame) -> Iterator[Part]:
             by_kind[kind].append(lang)
         least = min(map(len, by_kind.values()))
         told = "; ".join(f"{kind} {' '.join(langs) or 'none'}" for kind, langs in by_kind.items())
-        yield Part(f"{name} ({told})", 0, least, least, least)
+        yield Part(f"{name} ({told})", 0, least, least, least, sum(map(len, by_kind.values())))
 
 
 def _some_task(table: pd.DataFrame) -> Iterator[Part]:
