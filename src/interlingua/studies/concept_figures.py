@@ -26,8 +26,8 @@ CURVES = {
         "Figures 7 and 24: fr about 0.8, ar about 0.25 before tuning; below 0.2 at the end when tuned.",
     ),
 }  # fmt: skip
-# Settings of thresholds beside the usual one.
-LOWER, USUALLY, HIGHER, HIGHEST = "lower", "usual", "higher", "highest"
+# Settings of a threshold, by how many of them lie between it and the usual one.
+SETTINGS = {-1: "lower", 0: "usual", 1: "higher", 2: "highest"}
 
 
 def figures(table: pd.DataFrame) -> dict[str, Any]:
@@ -77,18 +77,14 @@ def _swept(table: pd.DataFrame, measure: str) -> pd.DataFrame:
     told = mine["measure"].str.removeprefix(f"{measure}, ").str.partition(" ")
     panels = {name: sorted(dict.fromkeys(some), key=float) for name, some in told.groupby(0, sort=False)[2]}
 
-    def placed(name: str, value: str) -> str:
-        usual = next(at for at in panels[name] if f"{measure}, {name} {at}" in USUAL)
-        if value == usual:
-            return USUALLY
-        if float(value) < float(usual):
-            return LOWER
-        return HIGHER if panels[name].index(value) == panels[name].index(usual) + 1 else HIGHEST
-
+    usual = {name: next(at for at in some if f"{measure}, {name} {at}" in USUAL) for name, some in panels.items()}
     return mine.assign(
         measure=measure,
         target=[f"{name}: {', '.join(panels[name])}" for name in told[0]],
-        setting=[placed(*row) for row in zip(told[0], told[2], strict=True)],
+        setting=[
+            SETTINGS[panels[name].index(value) - panels[name].index(usual[name])]
+            for name, value in zip(told[0], told[2], strict=True)
+        ],
     )
 
 

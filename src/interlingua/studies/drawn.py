@@ -257,8 +257,9 @@ def dots(table: pd.DataFrame, where: str, series: str, title: str, note: str, *,
             x, tooltip=[f"{where}:N", f"{series}:N", alt.Tooltip("value:Q", format=".3f")]
         ),
     )
-    chart = drawn.properties(width=420, height=alt.Step(7))
-    return themed(chart.properties(title=alt.TitleParams(title, subtitle=[note])))
+    width = 420
+    chart = drawn.properties(width=width, height=alt.Step(7))
+    return themed(chart.properties(title=alt.TitleParams(title, subtitle=_lines(width, note))))
 
 
 def published(name: str) -> list[dict[str, Any]]:

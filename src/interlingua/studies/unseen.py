@@ -19,7 +19,7 @@ from interlingua.analyses.unseen import Trial, expect, unseen
 from interlingua.analyses.unseen_run import ORDER, Split, Stage, UnseenRun, arm_name
 from interlingua.corpora.loading import parallel
 from interlingua.report.unseen_tables import UnseenTables
-from interlingua.studies.claims import Part
+from interlingua.studies.claims import Part, claim
 from interlingua.studies.estimates import Estimate, MissingRowsError, chosen, curve, each
 from interlingua.studies.study import MODELS, Cell, Row, Say, Settings, Size, Study
 from interlingua.transfer.finetune import Tuning
@@ -297,7 +297,8 @@ def figures(table: pd.DataFrame) -> dict[str, Any]:
         ]
         made[f"arms-{name}"] = dots(
             mine.assign(arm=parts[0], where=where), "where", "arm", f"{name}: every arm in each script",
-            "Mean over seeds of tuning; line: 95% interval of test sentences.", order=ORDER,
+            "Mean over seeds of tuning; line: 95% interval of test sentences. "
+            f"Published, of mBERT: {claim('U1').published}.", order=ORDER,
         )  # fmt: skip
     return made
 
